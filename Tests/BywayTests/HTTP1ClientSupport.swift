@@ -5,21 +5,21 @@ import Synchronization
 import TestWire
 import Testing
 
-/// An upstream whose origin is spoken byte by byte.
+/// An HTTP/1.1 upstream with a raw connection as its origin.
 struct HTTP1ClientFixture {
   let eventLoop: any EventLoop
   let upstream: Unshared<any ExchangeHandler>
   let watch: Watch
   private let dialed = Dialed()
-  /// Opened before anybody asked, and handed over when a test says so.
+  /// The first connection, held back until ``releaseDial()``.
   private let held: (promise: EventLoopPromise<any Channel>, far: any Channel)?
 
-  /// The origin's ends of the connections that were opened.
+  /// The origin's ends of the opened connections.
   private final class Dialed: Sendable {
     let ends = Mutex<[WireEnd]>([])
   }
 
-  /// - Parameter holdsFirstDial: until ``releaseDial()``.
+  /// - Parameter holdsFirstDial: whether the first connection is held back until ``releaseDial()``.
   init(
     _ configuration: HTTP1Upstream.Configuration = .defaults, hop: String? = "hop", holdsFirstDial: Bool = false
   ) async throws {
@@ -44,7 +44,7 @@ struct HTTP1ClientFixture {
     upstream = Unshared(HTTP1Upstream(dialer: dialer, on: eventLoop, hop: hop, configuration: configuration))
   }
 
-  /// The origin's end of that connection, as soon as it was opened.
+  /// Waits until a connection is opened, and returns the origin's end of it.
   func origin(_ index: Int = 0) async throws -> WireEnd {
     try await watch.until("connection \(index) was opened") { [dialed] in dialed.ends.withLock { $0.count > index } }
     return dialed.ends.withLock { $0[index] }
@@ -52,7 +52,7 @@ struct HTTP1ClientFixture {
 
   var connectionCount: Int { dialed.ends.withLock(\.count) }
 
-  /// What was dialed first has opened by the time that this returns.
+  /// Completes the first dial.
   func releaseDial() async throws {
     try await watch.run { [held] in held.map { $0.promise.succeed($0.far) } }
   }
@@ -66,10 +66,10 @@ struct HTTP1ClientFixture {
     return response
   }
 
-  /// What the origin says to a request that it has nothing to answer with.
+  /// The origin's response without content.
   static let answer = "HTTP/1.1 204 No Content\r\n\r\n"
 
-  /// The origin takes a request without a body from that connection, and answers it.
+  /// Reads a request without a body on a connection, and answers it.
   /// - Returns: the request's head.
   @discardableResult
   func answer(_ response: CollectedResponse, on connection: Int = 0) async throws -> String {
@@ -80,7 +80,7 @@ struct HTTP1ClientFixture {
     return request
   }
 
-  /// One exchange, after which its connection is idle.
+  /// Runs one exchange, which leaves its connection idle.
   func warmUp() async throws {
     try await answer(begin())
   }

@@ -4,7 +4,7 @@ import NIOCore
 import TestWire
 import Testing
 
-/// What an origin of HTTP/1.1 is sent, and what becomes of its answers.
+/// Requests to an HTTP/1.1 origin, and its responses.
 @Suite(.timeLimit(.minutes(1))) struct HTTP1ClientTests {
   @Test("a request and its response pass, with trailers in both directions and informational responses")
   func exchange() async throws {
@@ -168,7 +168,7 @@ import Testing
     try await origin.send("HTTP/1.1 200 OK\r\nContent-Length: \(32 << 20)\r\n\r\n")
     for _ in 0..<32 { origin.offer(ByteBuffer(repeating: 0x61, count: 1 << 20)) }
     _ = try await response.responseHead()
-    // The limit, and what one turn of the loop may read beyond it.
+    // The limit, plus the bytes that one turn of the loop may read beyond it.
     #expect(try await response.settledBodyBytes() <= (256 + 4 * 256) * 1024)
     try await response.setConsuming(true)
     #expect(try await response.response().body.utf8.count == 32 << 20)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Byway
 
-/// Tunnels towards an origin of HTTP/1.1.
+/// Tunnels to an HTTP/1.1 origin.
 @Suite(.timeLimit(.minutes(1))) struct HTTP1ClientTunnelTests {
   private func key(in head: String) throws -> String {
     let range = try #require(head.firstRange(of: "sec-websocket-key: "))
@@ -32,7 +32,7 @@ import Testing
     #expect(head.contains("sec-websocket-version: 13\r\n"))
     #expect(head.contains("sec-websocket-protocol: chat\r\n"))
     #expect(head.contains("Upgrade: websocket\r\nConnection: upgrade\r\n"))
-    // Not before the origin has agreed to what these bytes are.
+    // The origin must first agree to the protocol of these bytes.
     #expect(try await origin.peek() == "")
     #expect(try await response.creditedBytes == 0)
     try await origin.send(answer(key(in: head)) + "welcome")
@@ -60,7 +60,7 @@ import Testing
     try await response.send("close")
     try await response.end()
     _ = try await origin.receive(through: "close")
-    // Bytes that are credited are no reason to forget it, nor is the end that has not come.
+    // Neither credited bytes nor the missing end of the server close the tunnel.
     try await response.credited(5)
     try await origin.send("wait")
     try await response.body(until: "wait")

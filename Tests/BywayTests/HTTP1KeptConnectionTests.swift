@@ -4,7 +4,7 @@ import NIOCore
 import TestWire
 import Testing
 
-/// What becomes of requests when the origin closes a connection that was kept, at the moment when one could leave on it.
+/// Requests sent while the origin closes a kept connection.
 @Suite(.timeLimit(.minutes(1))) struct HTTP1KeptConnectionTests {
   @Test("a request that meets the close of its kept connection is sent again on a new one")
   func closedJustThen() async throws {
@@ -32,7 +32,7 @@ import Testing
       _ = try await response.response()
     }
     let response = try await client.begin()
-    // The last that was used.
+    // The most recently used connection.
     let origin = try await client.origin(5)
     _ = try await origin.receive(through: "\r\n\r\n")
     origin.close()
@@ -63,7 +63,7 @@ import Testing
     #expect(try await client.origin(0).receiveToEnd() == "")
     if !isComplete { try await response.end() }
     try await client.answer(response, on: 1)
-    // And what can goes on with that one.
+    // A repeatable request uses that connection.
     try await client.answer(client.begin(), on: 1)
     #expect(client.connectionCount == 2)
   }

@@ -5,7 +5,7 @@ import NIOCore
 import NIOEmbedded
 import Testing
 
-/// When a connection reads, seen from its channel, without a socket and its buffers in between.
+/// Reads of a connection, observed at its channel, without a socket and its buffers.
 @Suite struct HTTP1PipelineTests {
   private final class ReadCounter: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
@@ -70,7 +70,7 @@ import Testing
     _ = try channel.finish(acceptAlreadyClosed: true)
   }
 
-  /// More than may wait for a client before its next request begins.
+  /// Sends a response longer than the limit beyond which the next request waits.
   private func answer(_ sink: any ResponseSink) {
     sink.head([":status": "200"], isComplete: false)
     sink.write(ByteBuffer(repeating: 7, count: 20_000))

@@ -4,7 +4,7 @@ import NIOCore
 import TestWire
 import Testing
 
-/// How an upstream of HTTP/1.1 shares its connections, and how long it waits.
+/// Connections and timeouts of an HTTP/1.1 upstream.
 @Suite(.timeLimit(.minutes(1))) struct HTTP1PoolTests {
   @Test("requests beyond the connection limit wait in order")
   func limit() async throws {
@@ -122,7 +122,7 @@ import Testing
     let origin = try await client.origin()
     _ = try await origin.receive(through: "\r\n\r\n")
     try await origin.setReading(false)
-    // More than the system's buffers take.
+    // More bytes than the system's buffers accept.
     for _ in 0..<32 { try await response.send(String(repeating: "a", count: 1 << 20)) }
     let error = await #expect(throws: BywayError.self) { try await response.response() }
     #expect(error?.code == .timedOut)

@@ -4,7 +4,7 @@ import NIOCore
 import TestWire
 import Testing
 
-/// How connections of HTTP/1.1 end: by their clients, by failures, by the clock.
+/// HTTP/1.1 connections that end by their clients, by failures or by timeouts.
 @Suite(.timeLimit(.minutes(1))) struct HTTP1ServerEndingTests {
   @Test("a client that has ended its direction still gets its response")
   func halfClose() async throws {
@@ -136,7 +136,7 @@ import Testing
     try await server.client.send("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 99999999\r\n\r\nfirst")
     try await server.handler.exchange().answer([":status": "413", "content-length": "4"], "less")
     _ = try await server.client.receive(through: "\r\n\r\nless")
-    // What comes now is read and dropped, so that no reset overtakes the answer.
+    // Further bytes are read and dropped, so that no reset overtakes the response.
     for _ in 0..<20 { server.client.offer(ByteBuffer(repeating: 0, count: 50_000)) }
     #expect(try await server.client.receiveToEnd() == "")
     #expect(try await !server.client.wasReset())

@@ -4,9 +4,9 @@ import NIOCore
 import TestWire
 import Testing
 
-/// What clients send that means harm, and how much a connection keeps for them.
+/// Hostile HTTP/1.1 clients, and the memory that a connection uses for them.
 @Suite(.timeLimit(.minutes(1))) struct HTTP1ServerHostileTests {
-  /// The limit at which reading stops, and what one turn of the loop may read beyond it: four times a full buffer.
+  /// The limit at which reading stops, plus the bytes that one turn of the loop may read beyond it: four times a full buffer.
   private static let bound = (256 + 4 * 256) * 1024
 
   @Test(
@@ -92,7 +92,7 @@ import Testing
     let exchange = try await server.handler.exchange()
     try await exchange.begin([":status": "200"])
     let chunk = ByteBuffer(repeating: 0x61, count: 64 * 1024)
-    // Like every upstream, never more than 256 KiB ahead of what was consumed.
+    // As every upstream does, stays within 256 KiB of the consumed bytes.
     var sent = 0
     while sent < 64 << 20 {
       guard try await sent - exchange.consumedBytes < 256 * 1024 else { break }
@@ -134,7 +134,7 @@ import Testing
     }
     try await server.client.setReading(false)
     try await server.client.send(String(repeating: "GET / HTTP/1.1\r\nHost: here\r\n\r\n", count: 400))
-    // What the system's buffers hold, and one or two more.
+    // As many as the system's buffers hold, plus one or two.
     #expect(try await server.handler.settledCount() < 250)
     try await server.client.setReading(true)
     _ = try await server.handler.exchange(399)

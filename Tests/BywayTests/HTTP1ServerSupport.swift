@@ -4,14 +4,14 @@ import Logging
 import NIOCore
 import TestWire
 
-/// A served HTTP/1.1 connection: the client's end is spoken byte by byte, the handler's answers are scripted.
+/// A served HTTP/1.1 connection with a raw client and a scripted handler.
 struct HTTP1ServerFixture {
   let client: WireEnd
   let handler: ScriptedHandler
   let connection: Unshared<HTTP1ServerConnection>
   let watch: Watch
 
-  /// - Parameter first: sent before anybody serves the connection, so that it comes within the shortest of timeouts.
+  /// - Parameter first: sent before the connection is served, so that it arrives within the shortest timeout.
   init(
     _ first: String? = nil, timeouts: ServerConfiguration.Timeouts = .init(),
     observers: [any ExchangeObserver] = [], upgrades: [UpgradeProtocol] = [],
@@ -41,7 +41,7 @@ struct HTTP1ServerFixture {
 }
 
 extension FieldSection {
-  /// Every line but the ones given, as "name: value".
+  /// Returns all lines except the given ones, as "name: value".
   func text(without left: KnownField...) -> [String] {
     lines.filter { !left.contains($0.field) }.map { "\(name(of: $0)): \(value(of: $0))" }
   }

@@ -4,7 +4,7 @@ import NIOCore
 import TestWire
 import Testing
 
-/// What a client of HTTP/1.1 sees: one request after another, and their answers.
+/// Requests and responses of an HTTP/1.1 client.
 @Suite(.timeLimit(.minutes(1))) struct HTTP1ServerTests {
   @Test("a request reaches the handler in the form of HTTP/2, and the response reaches the client")
   func exchange() async throws {

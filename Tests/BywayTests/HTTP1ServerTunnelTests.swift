@@ -4,7 +4,7 @@ import NIOCore
 import TestWire
 import Testing
 
-/// CONNECT and WebSocket, as a client of HTTP/1.1 uses them.
+/// CONNECT and WebSocket of an HTTP/1.1 client.
 @Suite(.timeLimit(.minutes(1))) struct HTTP1ServerTunnelTests {
   private static let handshake =
     "GET /chat HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Byway
 
-/// Upgrades to other protocols than WebSocket: HTTP/1.1, extended CONNECT, and HTTP/1.1 again.
+/// Upgrades to protocols other than WebSocket: from HTTP/1.1 to extended CONNECT, and back to HTTP/1.1.
 @Suite(.timeLimit(.minutes(1))) struct HTTP1UpgradeTests {
-  // MARK: From a client
+  // MARK: Clients
 
   private static func request(_ fields: String, _ rest: String = "") -> String {
     "POST /attach?x=1 HTTP/1.1\r\nHost: here\r\nConnection: Upgrade\r\n\(fields)\r\n\r\n\(rest)"
@@ -111,7 +111,7 @@ import Testing
     #expect(head.text().filter { $0.hasPrefix("byway-") } == ["byway-upgrade-method: POST"])
   }
 
-  // MARK: At both ends of a link
+  // MARK: Both ends of a link
 
   @Test(
     "an extended CONNECT may request an allowed protocol",
@@ -135,7 +135,7 @@ import Testing
     #expect(fields.contains(.upgradeLength) == isTrusted)
   }
 
-  // MARK: Towards an origin
+  // MARK: HTTP/1.1 origins
 
   private static let post: FieldSection = [
     ":method": "CONNECT", ":protocol": "tcp", ":scheme": "http", ":authority": "device", ":path": "/attach",
@@ -176,7 +176,7 @@ import Testing
     let answer = try await response.response()
     #expect(answer.head.text() == [":status: 200", "content-length: 2", "byway-upgrade-status: 200"])
     #expect(answer.body == "no")
-    // Other responses on the same connection are not.
+    // Other responses on the same connection are not marked.
     let next = try await client.begin()
     _ = try await origin.receive(through: "\r\n\r\n")
     try await origin.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
@@ -209,7 +209,7 @@ import Testing
     #expect(error?.code == .protocolViolation)
   }
 
-  // MARK: Towards an origin of HTTP/2
+  // MARK: HTTP/2 origins
 
   @Test("at an HTTP/2 origin only a GET without content can be upgraded, if the origin supports extended CONNECT")
   func http2Origin() {

@@ -5,9 +5,9 @@ import NIOCore
 import TestWire
 import Testing
 
-/// How exchanges over a link end when the link does; the client's end is spoken frame by frame (RFC 9113).
+/// Exchanges over a link that ends. The client's end is composed frame by frame (RFC 9113).
 @Suite("HTTP/2 server: end of connections") struct HTTP2ServerEndingTests {
-  /// Preface, SETTINGS, and a request whose body is still to come: CONNECT, or POST.
+  /// Returns preface, SETTINGS, and a CONNECT or POST request whose body follows later.
   private static func request(_ method: String, path: Bool) -> [UInt8] {
     func literal(_ name: UInt8, _ value: String) -> [UInt8] { [name, UInt8(value.utf8.count)] + Array(value.utf8) }
     // Indexes of the static table: 1 authority, 2 method, 4 path, 6 scheme (RFC 7541, appendix A).

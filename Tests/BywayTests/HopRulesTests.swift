@@ -4,7 +4,7 @@ import Testing
 
 @testable import Byway
 
-/// What a hop makes of heads that pass it.
+/// Changes to heads at a hop.
 @Suite struct HopRulesTests {
   private func admitted(_ fields: FieldSection) throws -> FieldSection {
     var fields = fields
@@ -86,7 +86,7 @@ import Testing
     let early: FieldSection = [":status": "103", "set-cookie": "a=1; Domain=devices.example; Path=/"]
     #expect(rules.cleaned(early, of: request).value(of: .setCookie) == "a=1; Path=/")
     #expect(rules.cleaned(["set-cookie": "a=1; domain=exam\u{AD}ple"], of: [:]).value(of: .setCookie) == "a=1")
-    // A server elsewhere, which the default device leads to, has the domain that is its own.
+    // A server reached through the default device keeps its own domain.
     let elsewhere: FieldSection = ["set-cookie": "a=1; Domain=.Shop.test", "clear-site-data": "\"cookies\""]
     #expect(rules.cleaned(elsewhere, of: [":authority": "www.shop.test"]) == elsewhere)
     #expect(

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Byway
 
-/// When gateways that dial come back, in virtual time.
+/// Times at which dialing gateways return, in virtual time.
 @Suite("Dialing again") struct RedialTests {
-  /// When each of many devices dials whose hub goes and whose tries fail as often.
+  /// Returns the times, in tenths of a second, at which devices reach a hub that was lost, after the given number of failures.
   private func arrivals(
     of count: Int, after life: TimeAmount, failures: Int = 0, _ redial: Redial, _ random: inout SeededRandom
   ) -> [Int64] {
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  /// The most that arrive in one tenth of a second.
+  /// Returns the largest number of arrivals within a tenth of a second.
   private func peak(_ arrivals: [Int64]) -> Int {
     Dictionary(grouping: arrivals) { $0 }.values.map(\.count).max() ?? 0
   }

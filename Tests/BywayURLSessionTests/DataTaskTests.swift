@@ -207,7 +207,7 @@ import Testing
     } _: { rig in
       let error = await #expect(throws: URLError.self) { try await rig.session().data(from: .device()) }
       #expect(error?.code == .dataLengthExceedsMaximum)
-      // Foundation's own words, and ours as the reason.
+      // Foundation's message, with Byway's as the reason.
       #expect(error?.localizedDescription == "resource exceeds maximum size")
       let reason = error?.userInfo[NSLocalizedFailureReasonErrorKey] as? String
       #expect(reason?.contains("delegate") == true)

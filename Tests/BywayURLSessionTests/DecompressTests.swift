@@ -11,9 +11,9 @@ import TestPeers
 import TestTools
 import Testing
 
-/// Bodies that an origin compresses. Node's zlib and Brotli made the bytes.
+/// Bodies compressed by an origin; the bytes come from Node's zlib and Brotli.
 @Suite(.timeLimit(.minutes(2))) struct DecompressTests {
-  /// One coding, and a body in it.
+  /// A coding and a body in it.
   struct Sample: CustomTestStringConvertible {
     let coding: String
     let bytes: ByteBuffer
@@ -50,7 +50,7 @@ import Testing
   private static let bomb = Sample(
     "br", "y///P/gnAOKxQCD3/o///3/wTwDEYRGA7v0f////4J8AiMMCAN37v/z//8M/ARCHBQC6938=")
 
-  /// Answers with a sample, and tells in `x-asked` what the request accepts.
+  /// Responds with a sample, and with the request's Accept-Encoding in `x-asked`.
   private static func origin(_ sample: Sample, status: HTTPResponse.Status = .ok) -> Rig.Handler {
     { request in
       var response = Response(
@@ -70,7 +70,7 @@ import Testing
       let (data, response) = try await rig.session().data(from: .device())
       #expect(data.text == Self.text)
       #expect(response.http?.allHeaderFields["X-Asked"] as? String == "gzip, deflate, br")
-      // Foundation's own HTTP leaves it there as well.
+      // Foundation's own HTTP keeps the field as well.
       #expect(response.http?.value(forHTTPHeaderField: "Content-Encoding") == sample.coding)
       #expect(response.http?.value(forHTTPHeaderField: "Content-Length") == nil)
       #expect(response.expectedContentLength == -1)
@@ -222,7 +222,7 @@ import Testing
         try await until { witness.isComplete }
         #expect(witness.error == nil && witness.data.count == 32 << 20)
         #expect(most.value <= 256 << 10)
-        // The limit counts what the app gets.
+        // The limit counts decompressed bytes.
         let error = await #expect(throws: URLError.self) { try await rig.session().data(from: .device()) }
         #expect(error?.code == .dataLengthExceedsMaximum)
       }
@@ -249,7 +249,7 @@ import Testing
   }
 }
 
-/// The largest of some numbers.
+/// The maximum of some numbers.
 private final class Most: Sendable {
   private let most = Mutex(0)
 

@@ -7,7 +7,7 @@ import LoopbackTransport
 import NIOCore
 import Testing
 
-/// Several devices by their names, from a program of one's own.
+/// Several devices by name, used by a Swift program.
 @Suite("Devices by name, for a client and for URLSession", .timeLimit(.minutes(1))) struct DevicesTests {
   @Test("the host of each URL selects the device")
   func names() async throws {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import BywayURLSession
 
-/// Download tasks, with each kind of receiver. One test at a time, because each looks at the files that are left.
+/// Download tasks with each kind of receiver. Tests run one at a time, because each checks the remaining files.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct DownloadTests {
   private static let chunks = (0..<10).map { ByteBuffer(repeating: UInt8($0), count: 1000) }
   private static let content = Data(chunks.flatMap(\.readableBytesView))
@@ -90,7 +90,7 @@ import Testing
   func concurrentQueue() async throws {
     try await withRig(Self.handler) { rig in
       let witness = DownloadWitness()
-      // Nothing can be waited for; a fault here makes this fail most times.
+      // There is no event to wait for; without the fix this fails most times.
       witness.onFile = { _ in usleep(100_000) }
       let queue = OperationQueue()
       queue.maxConcurrentOperationCount = 4
@@ -127,7 +127,7 @@ import Testing
       #expect(witness.reports.last?.written == Int64(Self.content.count))
       #expect(witness.reports.allSatisfy { $0.expected == NSURLSessionTransferSizeUnknown })
       #expect(witness.events.isEmpty && ofSession.events.isEmpty && ofSession.reports.isEmpty)
-      // What would remove it is done by now.
+      // The file would have been removed by now.
       _ = try await session.data(from: .device("/empty"))
       #expect(Downloads.files == [file.lastPathComponent])
       try FileManager.default.removeItem(at: file)
@@ -222,7 +222,7 @@ import Testing
   @Test("a download without a delegate completes, and creates no file")
   func nobody() async throws {
     try await withRig(Self.handler) { rig in
-      // A delegate of data tasks, and none.
+      // A data delegate without download methods, and no delegate.
       let witness = Witness()
       for session in [rig.session(delegate: witness), rig.session()] {
         let task = session.downloadTask(with: .device("/file"))

@@ -9,9 +9,9 @@ import NIOCore
 import Synchronization
 import Testing
 
-/// How tasks end other than well: cancelled, suspended, too slow, refused.
+/// Tasks that are cancelled, suspended, too slow or refused.
 @Suite(.timeLimit(.minutes(2))) struct EndingTests {
-  /// Answers never, and tells when it is told to stop.
+  /// Returns a handler that never responds, and reports when it is cancelled.
   private static func silent(_ stopped: @escaping @Sendable () -> Void = {}) -> Rig.Handler {
     { _ in
       try await withTaskCancellationHandler {
@@ -100,7 +100,7 @@ import Testing
       try await until { witness.data.text == "one" }
       task.suspend()
       chunks.yield(ByteBuffer(string: "two"))
-      // Nothing can be waited for; a fault here makes this fail now and then.
+      // There is no event to wait for; a defect makes this fail sometimes.
       try await Task.sleep(for: .milliseconds(200))
       #expect(witness.data.text == "one")
       task.resume()
@@ -151,7 +151,7 @@ import Testing
 
   @Test("a transfer in progress, one that waits for its delegate, and a suspended one do not time out")
   func noTimeout() async throws {
-    // Twelve pieces, 0.75 s apart, where six seconds of silence are too long; waiting takes longer than that.
+    // Twelve pieces, 0.75 s apart: longer than the timeout of six seconds in total, but no silence of that length.
     try await withRig { _ in
       let (body, chunks) = streamedBody()
       Task {
@@ -217,7 +217,7 @@ import Testing
       let tasks = (0..<20).map { _ in session.dataTask(with: .device()) }
       for task in tasks { task.resume() }
       session.invalidateAndCancel()
-      // Whether the delegate hears of it is a race inside Foundation, for its own protocols as well.
+      // Whether the delegate is notified is a race in Foundation, also with its own protocols.
       try await until { tasks.allSatisfy { $0.state == .completed } }
     }
   }

@@ -10,9 +10,9 @@ import Testing
 
 @testable import BywayURLSession
 
-/// What a gateway reports of an origin that it cannot reach: a response, or an error where the bridge is made so.
+/// Gateway reports of an unreachable origin, as a response or as an error if the bridge is set so.
 @Suite(.timeLimit(.minutes(2))) struct GatewayFailureTests {
-  /// A gateway in front of this origin, asked by a bridge that makes errors of its failures, and by one that does not.
+  /// Sends a request to a gateway of this origin through two bridges, one of which turns failures into errors.
   private func ask(
     _ origin: String, _ path: String = "/"
   ) async throws -> (plain: (Data, URLResponse), failure: Result<(Data, URLResponse), URLError>) {
@@ -84,7 +84,7 @@ import Testing
     await gateway.stop(within: .zero)
   }
 
-  /// What hops of Byway say, with what `URLSession` says in such a case.
+  /// Errors of Byway's hops, with the corresponding codes of `URLSession`.
   private static let codes: [(String, Int, URLError.Code)] = [
     ("destination_unavailable", 503, .cannotConnectToHost), ("connection_refused", 503, .cannotConnectToHost),
     ("connection_terminated", 502, .networkConnectionLost), ("http_response_incomplete", 502, .networkConnectionLost),

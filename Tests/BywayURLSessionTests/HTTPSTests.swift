@@ -9,8 +9,8 @@ import TestPeers
 import TestTools
 import Testing
 
-/// https from URLSession through a link, end to end: to an nginx with a private authority, which the app's client trusts for
-/// that host and Foundation does not know at all.
+/// End-to-end https from URLSession through a link, to an nginx with a private authority. The app's client trusts the authority
+/// for that host, and Foundation does not know it.
 @Suite(.timeLimit(.minutes(2))) struct HTTPSTests {
   @Test("a site of a private authority is refused, and loaded if the client trusts the authority")
   func privateAuthority() async throws {

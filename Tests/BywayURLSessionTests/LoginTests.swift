@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct LoginTests {
   private static let basic = "Basic " + Data("admin:secret".utf8).base64EncodedString()
 
-  /// Wants Basic credentials.
+  /// Requires Basic credentials.
   private static let site: Rig.Handler = { request in
     guard request.field("authorization") == basic else {
       return Response(

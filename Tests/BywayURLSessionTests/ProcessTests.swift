@@ -4,7 +4,7 @@ import TestPeers
 import TestTools
 import Testing
 
-/// What concerns a whole process, in processes of their own.
+/// Tests of process-wide effects, each in a separate process.
 @Suite(.timeLimit(.minutes(5))) struct ProcessTests {
   private func probe(_ arguments: String..., environment: [String: String] = [:]) async throws -> String {
     let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/URLSessionProbe"
@@ -23,7 +23,7 @@ import Testing
 
   @Test("a long download to a slow delegate uses little memory")
   func memory() async throws {
-    // BYWAY_DOWNLOAD_BYTES=1073741824 for the long one.
+    // BYWAY_DOWNLOAD_BYTES=1073741824 for a long run.
     let bytes = ProcessInfo.processInfo.environment["BYWAY_DOWNLOAD_BYTES"] ?? "\(256 << 20)"
     let output = try await probe("download", bytes)
     try expectLittleMemory(output, bytes)

@@ -31,7 +31,7 @@ import Testing
         let (_, missing) = try await session.data(from: url.appendingPathComponent("missing"))
         #expect(missing.http?.statusCode == 404)
       }
-      // And the same sessions reach the device.
+      // The same session reaches the device.
       let (_, teapot) = try await rig.session().data(from: .device())
       #expect(teapot.http?.statusCode == 418)
     }
@@ -56,7 +56,7 @@ import Testing
 
         let both = one.session { $0.use(two.bridge) }
         #expect(try await both.data(from: .device()).0.text == "two")
-        // Each session has its own.
+        // Each session has its own bridge.
         #expect(try await one.session().data(from: .device()).0.text == "one")
       }
     }
@@ -86,7 +86,7 @@ import Testing
 
   @Test("a task can be cancelled while its interceptor waits for another task of the same session")
   func cancelledInside() async throws {
-    /// Asks for something that is answered never.
+    /// An interceptor that sends a request without a response.
     struct Asking: Interceptor {
       let seen: Seen
 
@@ -119,7 +119,7 @@ import Testing
 
   @Test("an interceptor's own URLSession requests are not routed back into the bridge")
   func recursion() async throws {
-    /// Asks for the very URL that it was asked for.
+    /// An interceptor that requests the URL it was called for.
     struct Asking: Interceptor {
       let outcome: @Sendable (any Error) -> Void
       let session: @Sendable () -> URLSession?
@@ -131,7 +131,7 @@ import Testing
       }
     }
     let seen = Seen()
-    // Where nobody listens.
+    // A port without a listener.
     let url = try #require(URL(string: "http://127.0.0.1:\(Endpoint.freePort())/"))
     let asking = Asking(outcome: { seen.error = $0 }, session: { seen.session }, url: url)
     try await withRig(interceptors: [asking]) { _ in
@@ -141,14 +141,14 @@ import Testing
       seen.session = rig.session { $0.use(bridge) }
       let data = try await seen.session?.data(from: url).0
       #expect(data?.text == "once")
-      // Over the normal path.
+      // The request takes the normal route.
       #expect((seen.error as? URLError)?.code == .cannotConnectToHost)
       seen.session = nil
     }
   }
 }
 
-/// Takes connections and says nothing.
+/// A server that accepts connections and sends nothing.
 private final class SilentServer: Sendable {
   private final class Count: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
@@ -168,7 +168,7 @@ private final class SilentServer: Sendable {
   }
 
   var port: Int { channel.localAddress?.port ?? 0 }
-  /// Requests that have come.
+  /// The number of requests received.
   var requests: Int { count.requests.load(ordering: .relaxed) }
   func stop() async { try? await channel.close() }
 }

@@ -18,16 +18,16 @@ import Testing
       ("device.example", nil, "device.example"), ("a.device.example", "device.example", ".device.example"),
       ("a.device.example", ".Device.Example", ".device.example"), ("a.device.example", "", "a.device.example"),
       ("device.example", "device.example", ".device.example"), ("a.co.uk", "a.co.uk", ".a.co.uk"),
-      // Somebody else's.
+      // Another host's domain.
       ("device", ".swift.org", nil), ("device.example", "a.device.example", nil),
       ("evice.example", "device.example", nil),
       ("bad-device.example", "device.example", nil), ("device.example", "other.example", nil),
       ("device.example", "example", nil), ("device.example", "..example", nil),
       ("device.example", ".", "device.example"),
-      // Public suffixes: nobody's, but a host's own that is one.
+      // Public suffixes belong to no site, except to a host with that very name.
       ("device.com", "com", nil), ("a.co.uk", "co.uk", nil), ("a.github.io", "github.io", nil),
       ("github.io", "github.io", "github.io"), ("device", "device", "device"), ("panel.local", "local", nil),
-      // Addresses have no parts.
+      // IP addresses have no subdomains.
       ("127.0.0.1", "0.0.1", nil), ("127.0.0.1", "127.0.0.1", "127.0.0.1"), ("127.0.0.1", nil, "127.0.0.1"),
       ("a.ü", "ü", nil),
     ] as [(String, String?, String?)])

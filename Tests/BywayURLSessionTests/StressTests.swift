@@ -8,10 +8,10 @@ import Synchronization
 import TestTools
 import Testing
 
-/// Every form of task at once, half of them cancelled at any moment. Foundation crashes or hangs here when a protocol calls
-/// it from the wrong place, once too often, or too late.
+/// Every form of task at once, half of them cancelled at any moment. Foundation crashes or hangs here if a protocol calls it from
+/// the wrong queue, once too often, or too late.
 @Suite(.timeLimit(.minutes(30))) struct StressTests {
-  /// BYWAY_STRESS_TASKS=100000 makes it a long one.
+  /// The number of tasks; BYWAY_STRESS_TASKS=100000 for a long run.
   static let total = ProcessInfo.processInfo.environment["BYWAY_STRESS_TASKS"].flatMap { Int($0) } ?? 6000
   static let workers = 100
 
@@ -38,7 +38,7 @@ import Testing
       try await withThrowingTaskGroup(of: Void.self) { group in
         for worker in 0..<Self.workers {
           group.addTask {
-            // Each worker has its own, so that a run can be repeated as far as threads allow.
+            // Each worker has its own generator, so that a run can be repeated as far as threads allow.
             var random = SeededRandom(seed: UInt64(worker + 1))
             for _ in 0..<(Self.total / 2 / Self.workers) { await sessions.runOne(&random) }
           }
@@ -58,11 +58,11 @@ import Testing
       try await withThrowingTaskGroup(of: Void.self) { group in
         for worker in 0..<Self.workers {
           group.addTask {
-            // Each worker has its own, so that a run can be repeated as far as threads allow.
+            // Each worker has its own generator, so that a run can be repeated as far as threads allow.
             var random = SeededRandom(seed: UInt64(worker + 1))
             for _ in 0..<(Self.total / Self.workers) {
               let call = Task { try await session.data(from: .device()) }
-              // About as long as a call takes while all workers make one.
+              // About the time of a call while all workers make one.
               try await Task.sleep(for: .microseconds(random.below(40_000)))
               if random.below(10) > 0 { call.cancel() }
               _ = await call.result
@@ -80,7 +80,7 @@ private struct Sessions: Sendable {
   let delegated: URLSession
   let endings: Endings
 
-  /// Returns when it has ended.
+  /// Runs one task, and returns when it has ended.
   func runOne(_ random: inout SeededRandom) async {
     let path = ["/", "/slow", "/chunks", "/moved"][random.below(4)]
     var request = URLRequest(url: .device(path))
@@ -132,7 +132,7 @@ private struct Sessions: Sendable {
   }
 }
 
-/// A delegate that resumes whoever waits for a task's end, and counts what comes after.
+/// A delegate that resumes the waiter for a task's end, and counts later calls.
 private final class Endings: NSObject, URLSessionDataDelegate, Sendable {
   private let waiting = Mutex<[Int: CheckedContinuation<Void, Never>]>([:])
   private let unexpected = Atomic(0)

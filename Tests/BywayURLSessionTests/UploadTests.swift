@@ -9,7 +9,7 @@ import TestTools
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct UploadTests {
-  /// Answers with what came.
+  /// Responds with the request's body.
   private static let echo: Rig.Handler = { request in
     let body = try await request.body.collect(upTo: 1 << 24)
     return Response(
@@ -34,7 +34,7 @@ import Testing
       let (data, response) = try await rig.session().data(for: request)
       #expect(data.text == "hello")
       #expect(response.http?.value(forHTTPHeaderField: "x-length") == "5")
-      // As Foundation's own protocol does.
+      // Foundation's own protocol does so as well.
       #expect(response.http?.value(forHTTPHeaderField: "x-type") == "application/x-www-form-urlencoded")
     }
   }

@@ -10,7 +10,7 @@ import Testing
     let testDescription: String
     let bytes: [UInt8]
     let code: BywayError.Code
-    /// What the client closes with.
+    /// The client's close frame.
     let close: [UInt8]
   }
 
@@ -148,7 +148,7 @@ import Testing
       try await client.withWebSocket("ws://device/", configuration: configuration) { socket in
         var messages = socket.messages.makeAsyncIterator()
         _ = try await messages.next()
-        // Whatever there is on the way fills up, and then nothing more is made.
+        // The buffers on the way fill up, and then nothing more is produced.
         var before = -1
         while sent.withLock({ $0 }) != before {
           before = sent.withLock { $0 }
@@ -184,7 +184,7 @@ import Testing
         let message = try await messages.next()
         #expect(message == .text("hi"))
         readAll.finish()
-        // Once it reads, the answer to its last ping comes as well.
+        // Once the server reads, the pong for its last ping arrives as well.
         while pongs.withLock({ $0.last }) != [UInt8((count - 1) & 0xFF), UInt8((count - 1) >> 8)] {
           try await Task.sleep(for: .milliseconds(5))
         }

@@ -7,7 +7,7 @@ import LoopbackTransport
 import NIOCore
 import TestPeers
 
-/// A client, a link and a gateway, in front of an origin or of a server that is a function.
+/// A client, a link and a gateway, in front of an origin or a server that is a function.
 enum SocketRig {
   static func with(origin: String, _ body: (BywayClient) async throws -> Void) async throws {
     try await with(try Origin(origin), body: body)
@@ -19,7 +19,7 @@ enum SocketRig {
     try await with(.handler(handler), body: body)
   }
 
-  /// - Parameter place: what the gateway may reach besides its origin.
+  /// - Parameter place: a destination that the gateway may reach besides its origin.
   static func with(
     _ origin: Origin, allowing place: String? = nil, interceptors: [any Interceptor] = [],
     body: (BywayClient) async throws -> Void

@@ -3,9 +3,9 @@ import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// The server's end of a WebSocket, byte by byte, so that it can do what no server should.
+/// A WebSocket server with control over every byte, so that it can violate the protocol.
 final class SocketServer: Sendable {
-  /// What the client sent, without its masks: opcode and content.
+  /// A frame of the client without its mask: opcode and content.
   typealias Frame = (opcode: UInt8, content: [UInt8])
 
   private let incoming: Body.AsyncIteratorBox
@@ -16,7 +16,7 @@ final class SocketServer: Sendable {
     self.outgoing = outgoing
   }
 
-  /// A handler whose WebSockets do what `script` says; the connection ends when it returns.
+  /// Returns a handler whose WebSockets run `script`; the connection ends when it returns.
   static func handler(
     _ fields: HTTPFields = [:], _ script: @escaping @Sendable (SocketServer) async throws -> Void
   ) -> @Sendable (Request) async throws -> Response {
@@ -36,7 +36,7 @@ final class SocketServer: Sendable {
     outgoing.yield(ByteBuffer(bytes: bytes))
   }
 
-  /// The client's next frame; `nil` after its last. Those of this suite are short.
+  /// Returns the client's next frame; `nil` after its last one. The frames of this suite are short.
   func receive() async throws -> Frame? {
     guard let head = try await incoming.take(2), let mask = try await incoming.take(4) else { return nil }
     // Every frame of a client is masked (RFC 6455 §5.1).

@@ -2,12 +2,12 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Stands between a client and a server, on Unix sockets, and is a road that can be cut.
+/// A relay between a client and a server on Unix sockets: a link that can be cut.
 final class CuttableRelay: Sendable {
   enum Cut: CaseIterable, Sendable {
-    /// What is open ends, and nothing opens any more.
+    /// Open connections end, and new ones are refused.
     case refused
-    /// Everything opens and is taken, and goes nowhere.
+    /// Connections open and accept bytes, but forward nothing.
     case silent
   }
 
@@ -61,7 +61,7 @@ final class CuttableRelay: Sendable {
   }
 
   func repair() async throws {
-    // What has lost bytes is good for nothing any more.
+    // A connection that has lost bytes is not usable any more.
     await closeAll()
     state.withLock { $0.isSilent = false }
     if state.withLock({ $0.server == nil }) { try await listen() }

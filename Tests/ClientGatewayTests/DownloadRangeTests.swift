@@ -9,9 +9,9 @@ import Testing
 
 @testable import Byway
 
-/// A download that goes on, from an origin that answers ranges as it likes.
+/// A continued download from an origin with arbitrary responses to ranges.
 @Suite(.timeLimit(.minutes(1))) struct DownloadRangeTests {
-  /// Answers one after the other, the last one as often as it is asked.
+  /// An origin with a list of responses; the last one is repeated.
   private final class Origin: Sendable {
     private let answers: [Response]
     let ranges = Mutex<[String]>([])
@@ -27,7 +27,7 @@ import Testing
   }
 
   private static func part(_ range: String, _ count: Int) -> Response {
-    // Without a length of its own.
+    // The body has no declared length.
     let body = AsyncStream<ByteBuffer> { continuation in
       continuation.yield(ByteBuffer(repeating: UInt8(ascii: "B"), count: count))
       continuation.finish()
@@ -39,8 +39,8 @@ import Testing
     Response(status: .ok, fields: [.eTag: "\"1\""], body: Body(String(repeating: "C", count: count)))
   }
 
-  /// Of a thousand bytes 500 are there.
-  /// - Parameter total: as an earlier process has noted it.
+  /// Continues a download of 1,000 bytes, of which 500 are stored.
+  /// - Parameter total: the total length that an earlier process has stored.
   private func download(_ answers: [Response], total: Int? = 1000) async throws -> (content: String, ranges: [String]) {
     let origin = Origin(answers)
     let link = try TransportRegistry([LoopbackTransport()]).link("loopback:\(UUID())")

@@ -9,22 +9,22 @@ import TestPeers
 import TestTools
 import Testing
 
-/// A file over a link that breaks, from an origin that can tell whether the content is still the same.
+/// Downloads of a file over an unreliable link, from an origin with validators.
 @Suite(.timeLimit(.minutes(1))) struct DownloadTests {
-  /// An origin of one resource: ranges, validators, and answers that are cut short.
+  /// An origin with one resource, ranges, validators, and truncated responses.
   final class Origin: Sendable {
     struct State {
       var content = [UInt8]((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
       var fields: HTTPFields = [.eTag: "\"1\""]
-      /// The next answers stop after that many bytes, and break when somebody has seen those.
+      /// The lengths after which the next responses stop; each breaks when the client has received them.
       var cuts: [Int] = []
       var stopped: AsyncThrowingStream<ByteBuffer, any Error>.Continuation?
       var ranges: [String] = []
-      /// One that takes Range for an order.
+      /// Whether If-Range is evaluated; some origins ignore it.
       var heedsIfRange = true
-      /// Each answer is another content.
+      /// Whether each response has different content.
       var changes = false
-      /// What the next answer that stops says of its length.
+      /// The total length that the next truncated response declares.
       var pretendedLength: Int?
     }
     let state = Mutex(State())
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  /// Breaks the answer that has stopped.
+  /// Breaks the response that has stopped.
   private static func breaking(_ origin: Origin) -> @Sendable (BywayClient.DownloadProgress) -> Void {
     { _ in origin.state.withLock { $0.stopped.take() }?.finish(throwing: CancellationError()) }
   }
@@ -76,7 +76,7 @@ import Testing
     await gateway.stop(within: .seconds(1))
   }
 
-  /// What an earlier process would have left.
+  /// Creates the partial file of an earlier process.
   private func leave(_ part: Data, of url: String, tag: String, at path: String) throws {
     try part.write(to: URL(fileURLWithPath: path + ".part"))
     try "\"\(tag)\"\t\(url)\n".write(toFile: path + ".part.tag", atomically: false, encoding: .utf8)

@@ -6,11 +6,11 @@ import NIOCore
 import Synchronization
 import Testing
 
-/// What a client expects before it sends a body (RFC 9110 §10.1.1).
+/// The expectation of a client before it sends a body (RFC 9110 §10.1.1).
 @Suite("Expect: 100-continue", .timeLimit(.minutes(1))) struct ExpectationTests {
   private let transports = TransportRegistry([LoopbackTransport()])
 
-  /// The status codes of a PUT that waits for 100 before its body.
+  /// Returns the status codes of a PUT that waits for 100 before its body.
   private func codes(_ expectation: String?, reads: Bool) async throws -> [Int] {
     let link = try transports.link("loopback:expectations-\(UInt64.random(in: 0 ... .max))")
     let gateway = try await Gateway.start(

@@ -5,7 +5,7 @@ import LoopbackTransport
 import NIOCore
 import Testing
 
-/// What a gateway answers when it is asked who it is.
+/// The gateway's answer to a query for its name.
 @Suite("Gateway's description of itself", .timeLimit(.minutes(1))) struct GatewayClaimTests {
   private let link: Link
   private let origin = Origin.handler { _ in Response(status: .ok, body: Body("the origin")) }

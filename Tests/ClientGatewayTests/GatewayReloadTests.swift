@@ -5,7 +5,7 @@ import LoopbackTransport
 import NIOCore
 import Testing
 
-/// A gateway that goes over to another configuration while it serves.
+/// Reload of a gateway while it serves.
 @Suite("Reload of a gateway", .timeLimit(.minutes(1))) struct GatewayReloadTests {
   private let transports = TransportRegistry([LoopbackTransport()])
 
@@ -120,7 +120,7 @@ import Testing
     let early = BywayClient(fresh)
     async let arriving = text(early)
     await next.commit(within: .zero)
-    // Who came to a new link before it was in force is served by what is in force.
+    // A request that arrives over a new link before the commit is served by the committed configuration.
     #expect(try await arriving == "new")
     #expect(try await text(client) == "new")
     for client in [client, closed, early] { await client.shutDown() }

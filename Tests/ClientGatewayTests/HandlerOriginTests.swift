@@ -5,7 +5,7 @@ import LoopbackTransport
 import NIOCore
 import Testing
 
-/// A client and a gateway in one process, over a loopback link, with a Swift handler for an origin: no port anywhere.
+/// A client and a gateway in one process, over a loopback link, with a Swift handler as the origin and without ports.
 @Suite(.timeLimit(.minutes(1))) struct HandlerOriginTests {
   @Test("a request reaches the handler complete, and its response the client")
   func exchanges() async throws {
@@ -27,7 +27,7 @@ import Testing
   @Test("both bodies stream at the same time, with trailers after each")
   func streams() async throws {
     try await withLink { request in
-      // Echoes as it reads; the trailers come back too.
+      // Echoes while it reads, trailers included.
       let body = request.body
       return Response(status: .ok, body: Body(body, trailers: { await body.trailers() }))
     } _: { client in
@@ -132,7 +132,7 @@ import Testing
         heard.continuation.yield("cancellation")
       }
     } _: { client in
-      // A deadline so short that it passes before the link is open would show nothing, so the link is opened first.
+      // The link is opened first: a very short deadline could pass before that, and the test would show nothing.
       _ = try await client.ping()
       let error = await #expect(throws: BywayError.self) {
         try await client.execute(Request(url: "http://device/", timeout: .milliseconds(500)))
@@ -212,7 +212,7 @@ extension Array where Element: Sendable {
 }
 
 extension Body {
-  /// The same body, which tells when nobody reads it any more.
+  /// Returns the same body, which reports when it is no longer read.
   fileprivate func onEnd(_ ended: @escaping @Sendable () -> Void) -> Body {
     let body = self
     let (chunks, continuation) = AsyncThrowingStream.makeStream(

@@ -6,7 +6,7 @@ import TestTools
 import Testing
 import TransportTestSupport
 
-/// A client that its gateway dials.
+/// A client whose gateway dials.
 @Suite(.timeLimit(.minutes(1))) struct InboundLinkTests {
   @Test("each new gateway that dials is accepted, even while there are no requests")
   func next() async throws {

@@ -5,7 +5,7 @@ import LoopbackTransport
 import NIOCore
 import Testing
 
-/// What a client makes of a link that is down, lost or drained.
+/// A client whose link is down, lost or drained.
 @Suite(.timeLimit(.minutes(1))) struct LinkLossTests {
   private let link: Link
 
@@ -127,7 +127,7 @@ import Testing
     for await _ in arrived.stream { break }
     async let stopped: Void = first.stop(within: .seconds(20))
     let second = try await retrying { try await self.gateway { _ in Response(status: .ok, body: Body("second")) } }
-    // The notice may still be under way; a request that crosses it is answered by the first gateway or refused unseen.
+    // The notice may still be on its way; the first gateway answers a request that crosses it, or refuses it unprocessed.
     let next = try await client.get("http://device/")
     release.continuation.finish()
     #expect(String(buffer: try await running.body.collect(upTo: 100)) == "first")
@@ -138,7 +138,7 @@ import Testing
     await second.stop(within: .zero)
   }
 
-  /// The name of a loopback link is free only when the first gateway has let go of it.
+  /// The name of a loopback link becomes free only when the first gateway has released it.
   private func retrying<Value>(_ body: () async throws -> Value) async throws -> Value {
     for _ in 0..<10_000 {
       do {

@@ -6,7 +6,7 @@ import NIOCore
 import Testing
 import TransportTestSupport
 
-/// What either end makes of a far end that is there and says nothing any more.
+/// Each end with a peer that keeps the connection open and sends nothing.
 @Suite(.timeLimit(.minutes(1))) struct LivenessTests {
   private let link: Link
   private let hasty = Liveness(silence: .milliseconds(50), answer: .milliseconds(50))
@@ -16,11 +16,11 @@ import TransportTestSupport
     link = try TransportRegistry([LoopbackTransport()]).link("loopback:\(name)")
   }
 
-  /// A server's SETTINGS and its acknowledgement of ours, empty both.
+  /// A server's empty SETTINGS and its acknowledgement of the client's.
   private static let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0]
-  /// The whole of a response: status 200 on stream 1.
+  /// A complete response: status 200 on stream 1.
   private static let answer: [UInt8] = [0, 0, 1, 1, 5, 0, 0, 0, 1, 0x88]
-  /// The whole of a request: GET http://device/ on stream 1.
+  /// A complete request: GET http://device/ on stream 1.
   private static let request: [UInt8] =
     [0, 0, 11, 1, 5, 0, 0, 0, 1, 0x82, 0x86, 0x84, 0x41, 6] + Array("device".utf8)
 
@@ -70,7 +70,7 @@ import TransportTestSupport
     do {
       _ = try await end
     } catch ChannelError.ioOnClosedChannel {
-      // The link had ended before anybody read it.
+      // The link ended before it was read.
     }
     for await _ in cancelled.stream { break }
     try? await client.close().get()

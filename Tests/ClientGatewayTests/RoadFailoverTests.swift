@@ -11,12 +11,12 @@ import TestTools
 import Testing
 import UnixTransport
 
-/// A device with two roads, over real sockets and an emulated line: two gateways in front of one origin.
+/// A device with two links over real sockets and an emulated line: two gateways in front of one origin.
 @Suite("Fail-over between real links", .serialized, .timeLimit(.minutes(3))) struct RoadFailoverTests {
-  /// What both gateways lead to. It counts.
+  /// The common origin of both gateways, which counts requests.
   private final class Origin: Sendable {
     struct State {
-      /// How often each POST was done.
+      /// The number of executions of each POST.
       var done: [String: Int] = [:]
       var ranges: [String] = []
     }
@@ -43,7 +43,7 @@ import UnixTransport
     }
   }
 
-  /// A megabyte a second.
+  /// A body at 1 MB/s.
   private struct Slowly: AsyncSequence, Sendable {
     let rest: ByteBuffer
 
@@ -210,7 +210,7 @@ import UnixTransport
     }
   }
 
-  // MARK: A line
+  // MARK: Serial line
 
   @Test("a download continues over a socket while the cable is pulled, and returns to the cable afterwards")
   func cable() async throws {

@@ -10,13 +10,13 @@ import TransportTestSupport
 
 @testable import Byway
 
-/// Gateways that dial one link.
+/// Several gateways that dial one link.
 @Suite("Several gateways on one link", .timeLimit(.minutes(1))) struct SeveralGatewaysTests {
   private let address = "loopback:several-\(UInt64.random(in: 0 ... .max))"
   private let transports = TransportRegistry([LoopbackTransport()])
   private let record = LogRecord()
 
-  /// - Parameter serves: what its origin says.
+  /// - Parameter serves: the text that its origin responds with.
   private func gateway(_ serves: String, named name: String? = nil) async throws -> Gateway {
     var configuration = GatewayConfiguration(
       links: [try transports.link("\(address)?open=dial")],
@@ -38,7 +38,7 @@ import TransportTestSupport
     String(buffer: try await client.get("http://device/").body.collect(upTo: 100))
   }
 
-  /// One that dials and says nothing. A listener opens on its own event loop, so it may not be there at once.
+  /// Dials and sends nothing. A listener opens on its own event loop, so it may not be ready at once.
   private func knock() async throws -> any Channel {
     let link = try transports.link(address)
     var channel: (any Channel)?
@@ -82,9 +82,9 @@ import TransportTestSupport
     await second.stop(within: .zero)
   }
 
-  // MARK: By name
+  // MARK: Gateways by name
 
-  /// A hub and the upstreams of its devices. `@unchecked Sendable`: touched on the event loop only.
+  /// A hub and the upstreams of its devices. `@unchecked Sendable`: used on the event loop only.
   private final class House: @unchecked Sendable {
     let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
     private var upstreams: [String: HTTP2Upstream] = [:]
@@ -171,7 +171,7 @@ import TransportTestSupport
     let begin = ContinuousClock.now
     let printer = try await gateway("the printer", named: "printer")
     try await #expect(house.get("printer") == "the printer")
-    // They are asked for five seconds each.
+    // A peer is given five seconds to answer.
     #expect(ContinuousClock.now - begin < .seconds(4))
     try await house.stop()
     for stranger in strangers { try? await stranger.close() }

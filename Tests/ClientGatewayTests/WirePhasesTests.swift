@@ -10,9 +10,9 @@ import TestTools
 import TestWire
 import Testing
 
-/// Where the time of an exchange went, as its record says it, against what the gateway at the other end of the line has seen.
+/// Recorded phases of an exchange, compared with the times that the gateway at the other end of the line has seen.
 @Suite("Phases on the wire", .serialized, .timeLimit(.minutes(1))) struct WirePhasesTests {
-  /// What the gateway was asked, and when it answered.
+  /// A record of requests at the gateway with the times of its responses.
   private final class Witness: Sendable {
     struct Visit {
       let begun: NIODeadline
@@ -29,7 +29,7 @@ import Testing
   private let witness = Witness()
   private let observer = RecordingObserver()
 
-  /// Runs requests over a line, whose handler needs 100 ms for each.
+  /// Runs requests over a line whose handler needs 100 ms for each.
   private func run(_ body: (BywayClient, PseudoTerminalLine) async throws -> Void) async throws {
     let folder = try TemporaryFolder()
     let line = try PseudoTerminalLine(
@@ -59,7 +59,7 @@ import Testing
     return Double((later - earlier).nanoseconds) / 1e6
   }
 
-  /// A machine that is busy with other things keeps threads waiting: what is wrong is always wrong.
+  /// Whether most differences are small. A busy machine delays threads sometimes, but a defect shows always.
   private func isOftenClose(_ differences: [Double?], _ limit: Double = 5) -> Bool {
     let close = differences.count { $0.map { abs($0) <= limit } ?? false }
     return close * 4 >= differences.count && close > 1
@@ -76,7 +76,7 @@ import Testing
         carried.append(line.counters(from: .b).delivered - before)
       }
     }
-    // The first ones open the link.
+    // The first requests open the link.
     let records = observer.heard.ended.dropFirst(2)
     let visits = records.map { record in record.path.flatMap { witness.visit($0) } }
     let arrived = zip(records, visits).map { milliseconds($0.wire.arrived, $1?.begun) }

@@ -4,7 +4,7 @@ import TestTools
 import Testing
 
 extension EndToEnd {
-  /// Links and ports that are not there, not ours, or in use.
+  /// Links and ports that are missing, not permitted, or in use.
   @Suite("Availability") struct AvailabilityTests {
     @Test("byway request reports a missing socket") func absentSocket() async throws {
       let folder = try TemporaryFolder()

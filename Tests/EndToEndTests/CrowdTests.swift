@@ -3,9 +3,9 @@ import TestPeers
 import Testing
 
 extension EndToEnd {
-  /// More connections than there are descriptors for.
+  /// More connections than available descriptors.
   @Suite("Many connections") struct CrowdTests {
-    /// Lines about what could not be accepted.
+    /// Returns the log lines about connections that could not be accepted.
     private func complaints(_ proxy: BywayProcess) -> [Substring] {
       proxy.log.split(separator: "\n").filter { $0.contains("accept") || $0.contains("connections") }
     }
@@ -57,7 +57,7 @@ extension EndToEnd {
       let bare = try await BareGateway(["--allow", "127.0.0.1:*"])
       let proxy = try await BywayProcess.proxy(["--link", "unix:\(bare.socket)", "--listen", "127.0.0.1:0"])
       let address = try "\(proxy.endpoint())"
-      // By its number the address would be one that the gateway may reach: the proxy itself.
+      // As an IP address, the proxy itself would be a destination that the gateway allows.
       let port = try #require(address.split(separator: ":").last)
       let crowd = try Script.http2.start(address, "/", "--crowd", "5", "--count", "250", "--deadline", "60")
       _ = try await crowd.outputLine(containing: "crowded", within: .seconds(60))

@@ -18,7 +18,7 @@ extension EndToEnd {
       try await .gateway(["--link", "\(link)?open=dial", "--origin", "\(origin.endpoint)", "--log-level", "debug"])
     }
 
-    /// A proxy that listens for its link, and what the gateway dials.
+    /// Starts a proxy that listens for its link, and returns the link that the gateway dials.
     private func proxy(_ link: String, _ options: String...) async throws -> (process: BywayProcess, link: String) {
       let proxy = try await BywayProcess.proxy(
         ["--link", "\(link)?open=listen", "--listen", "127.0.0.1:0"] + options)

@@ -1,9 +1,9 @@
 import TestPeers
 import Testing
 
-/// The `byway` command as people run it, mostly when something is wrong. One test at a time: all start processes.
+/// The built `byway` command, mostly in error cases. Tests run one at a time, because all start processes.
 @Suite("End to end", .serialized, .timeLimit(.minutes(5))) enum EndToEnd {
-  /// A command must have ended with this code and said these words, in one line and without a crash's traces.
+  /// Checks a command's exit code, and that its message is one line with these words, without a crash's stack trace.
   static func expect(
     _ result: CommandResult, code: Int32, words: [String], sourceLocation: SourceLocation = #_sourceLocation
   ) {
@@ -17,7 +17,7 @@ import Testing
     #expect(!result.errorText.contains("Fatal error"), "\(result.errorText)", sourceLocation: sourceLocation)
   }
 
-  /// Waits for something that nothing tells of.
+  /// Polls a condition that has no notification.
   static func waitUntil(
     _ what: String, within limit: Duration = .seconds(10), _ isMet: () async throws -> Bool
   ) async throws {

@@ -4,7 +4,7 @@ import TestTools
 import Testing
 
 extension EndToEnd {
-  /// Hubs behind two HAProxies, which keep the map of devices: docs/fleet.md.
+  /// Hubs behind two HAProxies that store the map of devices, as in docs/fleet.md.
   @Suite("Fleet of hubs") struct FleetTests {
     private let names = (1...9).map { "d\($0)" }
 
@@ -18,25 +18,25 @@ extension EndToEnd {
       let victim = try #require((0..<3).max { sizes[$0] < sizes[$1] })
       await fleet.kill(victim)
       let lost = names.filter { homes[$0] == victim }
-      // What comes before they are back is an error, and never another's answer.
+      // Until the devices are back, a request gets an error, and never another device's response.
       try await fleet.awaitAll(lost)
       let moved = try await fleet.homes(of: names)
       #expect(names.allSatisfy { moved[$0] != nil && moved[$0] != victim }, "\(moved)")
       #expect(names.allSatisfy { lost.contains($0) || moved[$0] == homes[$0] })
       try await fleet.awaitKnown(moved)
 
-      // When it is back the devices stay where they are, and their users go on reaching them there.
+      // When the hub is back, the devices stay where they are, and remain reachable there.
       try await fleet.startHub(victim)
       for balancer in fleet.balancers { try await balancer.waitUntilUp(hub: victim) }
       try await fleet.awaitAll(names)
-      // Whoever says their names without their certificates does not change that.
+      // A connection that names a device without its certificate does not change that.
       for name in lost {
         for balancer in fleet.balancers { try await fleet.knock(at: balancer, as: name) }
       }
       try await fleet.awaitAll(names)
       #expect(try await fleet.homes(of: names) == moved)
 
-      // A hub that does not have a device says so, and not who else is there.
+      // A hub without the device says so, and does not list its other devices.
       let stranger = try await fleet.get("d10", at: fleet.balancers[0].users)
       #expect(stranger.status == 421)
       #expect(!names.contains { stranger.text.contains("\"\($0)\"") }, "\(stranger.text)")
@@ -46,7 +46,7 @@ extension EndToEnd {
 }
 
 extension EndToEnd.FleetTests {
-  /// Three hubs, two HAProxies, and devices that dial half one and half the other.
+  /// Three hubs, two HAProxies, and devices that dial one HAProxy or the other.
   fileprivate final class Fleet {
     private let certificates: Certificates
     private let hubIdentity: Certificates.Identity
@@ -92,7 +92,7 @@ extension EndToEnd.FleetTests {
       gateways.append(try await BywayProcess.gateway(["--config", folder.write(file, to: "gateways.conf")]))
     }
 
-    /// As `kill -9` does.
+    /// Kills a hub like `kill -9`.
     func kill(_ number: Int) async {
       hubs[number]?.process.send(SIGKILL)
       _ = await hubs[number]?.process.waitForExit(within: .seconds(5))
@@ -114,7 +114,7 @@ extension EndToEnd.FleetTests {
       let name: String
     }
 
-    /// - Returns: whether the right device has answered.
+    /// - Returns: whether the right device has responded.
     private func isReached(_ name: String, at place: Endpoint) async throws -> Bool {
       let answer = try await get(name, at: place)
       guard answer.status == 200 else { return false }
@@ -136,7 +136,7 @@ extension EndToEnd.FleetTests {
       }
     }
 
-    /// Both HAProxies have in their tables where the devices are.
+    /// Waits until both HAProxies have the devices' hubs in their tables.
     func awaitKnown(_ homes: [String: Int]) async throws {
       for balancer in balancers {
         let isKnown = try await eventually {
@@ -157,7 +157,7 @@ extension EndToEnd.FleetTests {
       }
     }
 
-    /// The hub at which each of them is.
+    /// Returns the hub of each device.
     func homes(of names: [String]) async throws -> [String: Int] {
       var homes: [String: Int] = [:]
       for number in 0..<3 where hubs[number] != nil {
@@ -169,7 +169,7 @@ extension EndToEnd.FleetTests {
       return homes
     }
 
-    /// Says a device's name in a handshake, without a certificate.
+    /// Sends a device's name in a TLS handshake, without a certificate.
     func knock(at balancer: FleetBalancer, as name: String) async throws {
       _ = try await Program.openssl.run(
         ["s_client", "-connect", "\(balancer.devices)", "-servername", "\(name).devices.example", "-quiet"],

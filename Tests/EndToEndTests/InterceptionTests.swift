@@ -4,7 +4,7 @@ import TestTools
 import Testing
 
 extension EndToEnd {
-  /// Interceptors by flags of the commands, between real clients and real origins.
+  /// Interceptors set by command options, between real clients and real origins.
   @Suite("Interceptors") struct InterceptionTests {
     private static let json =
       "[" + (0..<4000).map { "{\"id\":\($0),\"name\":\"sensor \($0 % 7)\"}" }.joined(separator: ",") + "]"
@@ -15,7 +15,7 @@ extension EndToEnd {
         over: .unix, gateway: ["--trace", files["far.har"]], proxy: ["--trace", files["near.har"]])
       _ = try await Curl.fetch("-u", "user:Sesame1", passage.url + "/?token=Sesame2")
       _ = try await Curl.fetch("-d", "password=Sesame3", passage.url + "/digest")
-      // Everything is in the file when the command has ended.
+      // The file is complete when the command has ended.
       await passage.stop()
       for name in ["near.har", "far.har"] {
         let text = try String(contentsOfFile: files[name], encoding: .utf8)
@@ -89,7 +89,7 @@ extension EndToEnd {
         ["proxy", "--link", "unix:\(files["nowhere"])", "--listen", "127.0.0.1:0"] + cache)
       EndToEnd.expect(second, code: 73, words: ["cache", "another process"])
       await alone.process.stop()
-      // Behind another link is another device.
+      // Another link leads to another device.
       let elsewhere = try await BywayProcess.proxy(
         ["--link", "unix:\(files["nowhere"])", "--listen", passage.host, "--link-timeout", "0.2"] + cache)
       #expect(try await Curl.fetch(passage.url + "/a.txt").status == 503)
@@ -151,11 +151,11 @@ extension EndToEnd {
       let short = try await send("/digest", [["-d", "a=1"]])
       #expect(short.map(\.status) == [200])
       #expect(try short.first?.json(Upload.self).length == 3)
-      // curl waits for 100 (Continue) before it sends, and nginx answers at once.
+      // curl waits for 100 Continue before it sends the body, and nginx responds at once.
       let awaited = try await send("/digest", [["-H", "Expect: 100-continue", "-T", long.path]])
       #expect(awaited.map(\.status) == [200])
       #expect(try awaited.first?.json(Upload.self).length == 3_000_000)
-      // Here it depends on how much has gone by when nginx answers.
+      // The outcome depends on how much was sent when nginx responds.
       let hasty = try await send("/digest", Array(repeating: ["-H", "Expect:", "-T", long.path], count: 2))
       #expect([200, 401].contains(hasty.first?.status), "\(hasty.first?.text as Any)")
       #expect(hasty.last?.status == 200)
@@ -181,7 +181,7 @@ extension EndToEnd {
           #expect(answer.values(name) == direct.values(name), "\(name) of \(options)")
         }
       }
-      // What is on the link, as a client sees it that asks like the proxy.
+      // A client with the proxy's fields sees the bytes on the link.
       let link = ["--http2-prior-knowledge", "--unix-socket", passage.folder["l"], "-H", "byway-accept-coding: gzip"]
       let coded = try await Curl.fetch(link + ["http://device/a.json"])
       #expect(coded.values("byway-coding") == ["gzip"])
@@ -230,7 +230,7 @@ extension EndToEnd {
         for login in [["-u", "alice:x"], [], ["-u", "alice:wrong"]] {
           let answer = try await Curl.fetch(login + place)
           statuses.append(String((answer.values("cache-status").first ?? "").prefix(11)))
-          // What is being stored is a body without a head, or a head that is new.
+          // A save in progress leaves a body without a head, or a head with a temporary name.
           for _ in 0..<500 {
             let names = try FileManager.default.contentsOfDirectory(atPath: files["cache-\(way.count)"])
             let bodies = names.count { $0.hasSuffix(".body") }

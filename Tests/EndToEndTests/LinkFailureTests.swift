@@ -3,7 +3,7 @@ import TestPeers
 import Testing
 
 extension EndToEnd {
-  /// Links that break, lead nowhere or carry something else; clients that go away.
+  /// Links that break, have no peer or carry another protocol, and clients that disconnect.
   @Suite("Failures of the link") struct LinkFailureTests {
     @Test("a gateway killed within a download is an error, and its successor is used")
     func killedGateway() async throws {

@@ -3,7 +3,7 @@ import TestPeers
 import Testing
 
 extension Waiting {
-  /// A far end that is there and does nothing: no reset, no end of file, only silence.
+  /// A peer that is connected and silent: no reset and no end of file.
   @Suite("Liveness") struct LivenessTests {
     @Test("requests to a hung gateway fail if they cannot be repeated, and others succeed when it is back")
     func hangingGateway() async throws {

@@ -2,7 +2,7 @@ import TestPeers
 import Testing
 
 extension EndToEnd {
-  /// In megabytes of resident memory, which is what a small device has little of.
+  /// Resident memory, which is scarce on small devices.
   @Suite("Memory") struct MemoryTests {
     @Test("an idle gateway uses at most 16 MiB") func idle() async throws {
       let bare = try await BareGateway()

@@ -3,7 +3,7 @@ import TestPeers
 import Testing
 
 extension EndToEnd {
-  /// Origins on a bad day. Every failure is an answer that names it, or an error at the client; never a short success.
+  /// Faulty origins. Every failure must be a response that describes it, or an error at the client, and never a short success.
   @Suite("Failures of the origin") struct OriginFailureTests {
     static let beforeTheHead = [
       "/hang-up", "/half-head", "/reset?after=-1", "/garbage", "/conflicting-lengths", "/length-and-chunked",
@@ -26,7 +26,7 @@ extension EndToEnd {
     func brokenBody(_ path: String) async throws {
       let passage = try await Passage(over: .unix)
       let answer = try await Curl.fetch(passage.url + path)
-      // A fault that comes together with the head may still be told as one.
+      // A fault that arrives together with the head may still be reported as a status.
       #expect([18, 56].contains(answer.exitCode) || answer.status == 502, "\(answer.exitCode) \(answer.status)")
       await passage.stop()
     }

@@ -3,7 +3,7 @@ import TestTools
 import Testing
 
 extension EndToEnd {
-  /// Origins of https: that cannot be trusted, each told for what it is.
+  /// Origins of https that cannot be trusted, with the reason.
   @Suite("TLS of the origin") struct OriginTrustTests {
     @Test("the gateway refuses an expired certificate of the origin") func expired() async throws {
       let authority = try await Certificates()

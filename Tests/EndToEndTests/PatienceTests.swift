@@ -5,7 +5,7 @@ import TestTools
 import Testing
 
 extension EndToEnd {
-  /// A gateway that does not come back, and requests that had been sent to it or come later.
+  /// A gateway that does not return, and requests sent to it before and after.
   @Suite("Link timeout") struct PatienceTests {
     @Test(
       "a GET whose gateway was killed fails after the link timeout, without a busy loop, and SIGTERM ends the proxy")
@@ -35,7 +35,7 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    /// In seconds.
+    /// Returns the processor time in seconds.
     private func processorTime(of id: pid_t) throws -> Double {
       let text = try String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)
       let fields = text.components(separatedBy: ") ").last?.split(separator: " ") ?? []
@@ -48,9 +48,9 @@ extension EndToEnd {
 }
 
 extension Waiting {
-  /// The same over a line, whose sessions outlive much.
+  /// The same on a serial line, whose sessions survive interruptions.
   @Suite("Link timeout on a serial line") struct LinePatienceTests {
-    @Test("a GET over a serial line fails after the link timeout when its gateway stops or is killed")
+    @Test("a GET over a serial line fails in time when its gateway stops or is killed")
     func line() async throws {
       let line = try SerialLine(LineConfiguration(baud: 921_600))
       let folder = try TemporaryFolder()
@@ -64,7 +64,7 @@ extension Waiting {
       let idle = try await Curl.fetch(proxy.url + "/", within: .seconds(60))
       let problem = try idle.problem()
       #expect([502, 503].contains(problem.status))
-      // It may have gone out on the old session, whose end is known after 5 s.
+      // The request may have been sent on the old session, whose end is detected after 5 s.
       #expect(idle.total < 15, "\(idle.total)")
 
       let second = try await SerialPassage.gateway(on: line.far, to: origin)
@@ -72,7 +72,7 @@ extension Waiting {
       async let held = Curl.fetch(proxy.url + "/held?ms=50000", within: .seconds(60))
       _ = try await Curl.fetch("--unix-socket", folder["o"], "http://origin/arrivals?count=1")
       try await second.kill()
-      // A line's session lives on for 15 s without a sound from its far end.
+      // A line's session survives 15 s of silence of its far end.
       let answer = try await held
       #expect(answer.status >= 502, "\(answer.status)")
       #expect(answer.total < 30, "\(answer.total)")

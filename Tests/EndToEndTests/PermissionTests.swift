@@ -4,7 +4,7 @@ import TestTools
 import Testing
 
 extension EndToEnd {
-  /// What a user may not do. As root, to whom all is allowed, the tests run the command as nobody.
+  /// Missing permissions of a user. Tests that run as root start the command as the user nobody.
   @Suite("Permissions") struct PermissionTests {
     private let folder: TemporaryFolder
     private let nobody: NobodysByway

@@ -3,7 +3,7 @@ import TestTools
 import Testing
 
 extension EndToEnd {
-  /// What a web page, or a stranger, may not do.
+  /// Requests that web pages and unknown clients may not make.
   @Suite("Access rules of the proxy") struct ProxyRulesTests {
     @Test(
       "a request with a foreign host gets 421, so no page reaches the device by DNS rebinding",

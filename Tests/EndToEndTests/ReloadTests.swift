@@ -50,7 +50,7 @@ extension EndToEnd {
       for origin in origins { await origin.stop() }
     }
 
-    /// A thousand requests after another, ten times at least, and until all has changed.
+    /// Sends a thousand requests in a row, at least ten times, until all reloads are done.
     private static func load(on socket: String, until changing: AsyncStream<Void>) async throws -> [String] {
       let hasChanged = Mutex(false)
       let watching = Task {

@@ -49,7 +49,7 @@ extension EndToEnd {
       await bare.stop()
     }
 
-    /// By the time that this slower request has been answered, the one sent before it is under way.
+    /// Sends a second, slower request: when it is answered, the earlier one is in progress.
     private func letItBegin(_ bare: BareGateway) async throws {
       #expect(try await bare.curl("http://device/slow-head?ms=400").status == 200)
     }

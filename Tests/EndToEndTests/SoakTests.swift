@@ -4,7 +4,7 @@ import Testing
 
 extension EndToEnd {
   @Suite("Soak") struct SoakTests {
-    /// The short form of what `make soak` does for half an hour.
+    /// A short form of `make soak`, which runs for half an hour.
     @Test("every link survives a short run of all faults at once") func short() async throws {
       let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Soak/soak.py").path
       let result = try await Program.python.run(

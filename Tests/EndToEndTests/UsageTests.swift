@@ -2,7 +2,7 @@ import TestPeers
 import Testing
 
 extension EndToEnd {
-  /// A slip of the fingers is answered with the word that was meant, and exit code 64.
+  /// A misspelled word is answered with the intended one, and exit code 64.
   @Suite("Usage errors") struct UsageTests {
     @Test(
       "a misspelled scheme or option is reported with the nearest one",

@@ -4,7 +4,7 @@ import TestTools
 import Testing
 
 extension EndToEnd {
-  /// A hub whose users come by certificate, by password and by a reverse proxy, each to the devices that are theirs.
+  /// A hub whose users log in by certificate, by password or through a reverse proxy, with their own devices.
   @Suite("Users") struct UserTests {
     @Test("each user reaches only their devices, the log has the users, and a reload changes rights")
     func hub() async throws {
@@ -30,7 +30,7 @@ extension EndToEnd {
         #expect(
           answer.status == 401 && answer.values("www-authenticate") == [#"Basic realm="Devices", charset="UTF-8""#])
       }
-      // A certificate that somebody else has signed is none, also where one need not be shown.
+      // A certificate from another authority is refused, even where none is required.
       let forged = try await hub.certificates.selfSigned("alice", names: "email:alice")
       #expect(try await hub.fetch("printer", with: hub.certificate(forged)).exitCode != 0)
       let foreign = try await hub.fetch("printer", as: "carol", "-d", "x", "-H", "Origin: https://evil.example")
@@ -42,7 +42,7 @@ extension EndToEnd {
       #expect(try await hub.fetch("printer", as: "alice").status == 403)
       #expect(try await hub.fetch("camera", as: "alice").status == 200)
       #expect(try await hub.fetch("printer", as: "dave").status == 200)
-      // A file that is wrong changes nothing.
+      // An invalid file changes nothing.
       try hub.folder.write("alice = camera\nalice = printer\n", to: "rights")
       hub.proxy.process.send(SIGHUP)
       try await EndToEnd.waitUntil("the refusal") {
@@ -95,7 +95,7 @@ extension EndToEnd {
     }
   }
 
-  /// A printer and a camera that dial in, and a proxy with users.
+  /// A proxy with users, and a printer and a camera that dial it.
   private struct Hub {
     let folder: TemporaryFolder
     let certificates: Certificates

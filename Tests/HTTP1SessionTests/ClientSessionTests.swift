@@ -3,7 +3,7 @@ import HTTPWire
 import NIOCore
 import Testing
 
-/// A connection to a server as a whole, in virtual time: what leaves, what is told, when it may be used again.
+/// The client side of a connection in virtual time: sent bytes, events, and reuse.
 @Suite struct ClientSessionTests {
   @Test("carries one exchange after another, and marks the head of a response without content as complete")
   func reuse() throws {
@@ -40,7 +40,7 @@ import Testing
     client.write(String(repeating: "x", count: 10_000))
     let half = client.session.nextTransmit(maximum: 5000, at: client.now)
     client.drain()
-    // The size of the chunk comes first.
+    // The chunk's size comes first.
     #expect(half.map { $0.readableBytes <= 5000 } == true)
     _ = client.sent()
     #expect(client.take().compactMap { Int($0.dropFirst("drained ".count)) }.reduce(0, +) == 10_000)
@@ -138,7 +138,7 @@ import Testing
     #expect(client.take() == ["upgraded 200", "data and back"])
     #expect(client.sent() == "early words")
     #expect(client.session.ending == .endOutput)
-    // The other direction goes on.
+    // The other direction continues.
     client.receive("more")
     client.receiveEnd()
     #expect(client.take() == ["drained 11", "data more", "end"])

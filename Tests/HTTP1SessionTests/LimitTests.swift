@@ -117,7 +117,7 @@ struct LimitTests {
     configuration.head.size = 1 << 22
     var parser = RequestParser(configuration: configuration)
     let text = bytes("GET / HTTP/1.1\r\nHost: h\r\nX: \(Self.fill(1 << 18))\r\n\r\n")
-    // Once for every byte would be 3 * 10^10 looks: minutes, where this takes a moment.
+    // A scan for every byte would take 3 * 10^10 steps: minutes in place of a moment.
     var events = 0
     for byte in text {
       parser.receive(ByteBuffer(integer: byte))

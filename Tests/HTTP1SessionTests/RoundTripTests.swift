@@ -24,7 +24,7 @@ struct RoundTripTests {
         try encoder.writeHead(declared, .init(hasBody: !message.body.isEmpty), into: &wire)
         try message.writeBody(with: &encoder, into: &wire)
 
-        // The parser meets Host after the start line and before everything else, just where the encoder put it.
+        // The parser reports Host directly after the start line, where the encoder puts it.
         let framing = encoder.framing
         if case .length(let length) = framing { fields.append(.contentLength, String(length)) }
         expected.append(.request(fields, framing, keepAlive: true))
@@ -65,7 +65,7 @@ struct RoundTripTests {
   }
 }
 
-/// Fields, content in pieces, trailers.
+/// A message with random fields, content in pieces, and trailers.
 private struct RandomMessage {
   let fields: [(String, String)]
   let body: [UInt8]

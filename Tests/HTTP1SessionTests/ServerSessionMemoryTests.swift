@@ -3,7 +3,7 @@ import HTTPWire
 import NIOCore
 import Testing
 
-/// The memory of a session whose client does not read.
+/// Memory of a session whose client does not read.
 @Suite("Memory of the HTTP/1.1 server session") struct ServerSessionMemoryTests {
   @Test("omits informational responses to a client that does not read, and sends them again once it does")
   func informational() {

@@ -3,7 +3,7 @@ import HTTPWire
 import NIOCore
 import Testing
 
-/// A connection from a client as a whole, in virtual time: what is told, what leaves, and how it ends.
+/// The server side of a connection in virtual time: events, sent bytes, and its end.
 @Suite struct ServerSessionTests {
   private static let get = "GET /1 HTTP/1.1\r\nHost: here\r\n\r\n"
 
@@ -52,7 +52,7 @@ import Testing
     server.pass(.seconds(100_000))
     try server.respond()
     #expect(server.session.ending == nil)
-    // And the wait for the next request begins then.
+    // The timeout for the next request starts then.
     server.pass(.seconds(74))
     #expect(server.session.ending == nil)
   }
@@ -125,7 +125,7 @@ import Testing
     #expect(server.take() == ["head /", "content x", "refused 400"])
     server.session.cutShort()
     #expect(server.session.ending == .abort(byReset: false))
-    // For HTTP/1.0 an orderly close would be the end of the message.
+    // For HTTP/1.0 a regular close would complete the message.
     let old = ServerEnd()
     old.receive("GET / HTTP/1.0\r\n\r\n")
     try old.session.respond([":status": "200"], isComplete: false, at: old.now)
@@ -164,7 +164,7 @@ import Testing
     #expect(!server.session.admitRead())
     server.pass(.seconds(299))
     #expect(server.session.ending == nil)
-    // The head, and half of the content.
+    // The head and half of the content.
     for _ in 0..<2 { _ = server.session.nextTransmit(maximum: 10_000, at: server.now) }
     server.drain()
     #expect(server.take().last == "end", "the next is served once the client reads on")

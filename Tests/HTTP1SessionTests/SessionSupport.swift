@@ -2,7 +2,7 @@ import HTTP1Session
 import HTTPWire
 import NIOCore
 
-/// One end of a connection in virtual time, and what its session said.
+/// One end of a connection in virtual time, with the events of its session.
 class SessionEnd<Session: ConnectionSession> {
   let session: Session
   var now: NIODeadline
@@ -13,7 +13,7 @@ class SessionEnd<Session: ConnectionSession> {
     self.session = session(now)
   }
 
-  /// How an event reads in an expectation.
+  /// Returns the text of an event in expectations.
   func text(of event: Session.Event) -> String { "" }
 
   func receive(_ text: String) {
@@ -26,7 +26,7 @@ class SessionEnd<Session: ConnectionSession> {
     drain()
   }
 
-  /// What goes on the wire now.
+  /// Returns the bytes that the session sends now.
   func sent() -> String {
     var text = ""
     while let bytes = session.nextTransmit(maximum: .max, at: now) { text += String(buffer: bytes) }
@@ -34,7 +34,7 @@ class SessionEnd<Session: ConnectionSession> {
     return text
   }
 
-  /// Lets time pass, as whoever drives the session does.
+  /// Advances time, and handles timeouts as the session's owner does.
   func pass(_ time: TimeAmount) {
     let end = now + time
     while let deadline = session.nextDeadline, deadline <= end {

@@ -2,8 +2,8 @@ import HTTP1Checks
 import HTTP1Session
 import Testing
 
-/// Messages on which two hops have been known to disagree. Each must be refused, before anything that an attacker put
-/// behind it is taken for a request.
+/// Messages that hops have been known to interpret differently. Each must be refused before anything after it is parsed as a
+/// request.
 @Suite("Request smuggling")
 struct SmugglingTests {
   @Test(

@@ -3,7 +3,7 @@ import HTTPWire
 import NIOCore
 import Testing
 
-/// Upgrades to other protocols than WebSocket, at both ends of a connection.
+/// Upgrades to protocols other than WebSocket, at both ends of a connection.
 @Suite struct UpgradeSessionTests {
   private static let switched = "HTTP/1.1 101 UPGRADED\r\nUpgrade: tcp\r\nConnection: Upgrade\r\n\r\n"
 
@@ -18,7 +18,7 @@ import Testing
   private static let head =
     "POST / HTTP/1.1\r\nHost: here:1\r\nUpgrade: tcp\r\nConnection: upgrade\r\nContent-Length: "
 
-  // MARK: Towards a server
+  // MARK: Client session
 
   @Test("sends exactly the content first, and further bytes after the server's 101")
   func content() throws {
@@ -144,7 +144,7 @@ import Testing
     #expect(other.sent() == "GET / HTTP/1.1\r\nHost: here\r\n\r\n")
   }
 
-  // MARK: From a client
+  // MARK: Server session
 
   private static let request = "POST /attach HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n"
 
@@ -159,7 +159,7 @@ import Testing
     #expect(server.take() == ["content early"])
     server.receiveEnd()
     #expect(server.take() == ["end"])
-    // The other direction goes on.
+    // The other direction continues.
     try server.session.write(ByteBuffer(string: "output"))
     #expect(server.sent() == "output")
   }

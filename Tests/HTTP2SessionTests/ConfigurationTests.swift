@@ -7,7 +7,7 @@ import Testing
     try HTTP2Configuration.defaults.check()
   }
 
-  /// Each field: its name, a change that is noticed, and one that is refused.
+  /// The name of each field, a valid change, and an invalid one.
   private static let fields:
     [(String, @Sendable (inout HTTP2Configuration) -> Void, @Sendable (inout HTTP2Configuration) -> Void)] = [
       ("streams.maximumConcurrent", { $0.streams.maximumConcurrent = 7 }, { $0.streams.maximumConcurrent = 0 }),
@@ -70,11 +70,11 @@ import Testing
       #expect(error?.field == name)
       #expect(error?.description.hasPrefix(name) == true)
     }
-    // `streams.allowsExtendedConnect`, `windows.isEager` and `tellsDepartures` cannot be wrong.
+    // `streams.allowsExtendedConnect`, `windows.isEager` and `tellsDepartures` have no invalid values.
     #expect(Self.fields.count + 3 == leaves(of: HTTP2Configuration.defaults))
   }
 
-  /// The stored properties at the bottom of the nested values.
+  /// Returns the number of stored properties in nested values.
   private func leaves(of value: Any) -> Int {
     let children = Mirror(reflecting: value).children
     if children.isEmpty || value is TimeAmount || value is TimeAmount? { return 1 }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import HTTP2Session
 
-/// Where the frames that begin and end a request stand in what a session transmits.
+/// Positions of the frames that begin and end a request in the output of a session.
 @Suite("Positions of frames in the output") struct DepartureTests {
-  /// All that goes out, and where it says that requests are.
+  /// Returns the output, and the reported positions of requests in it.
   private func departures(quantum: Int, isWanted: Bool = true) throws -> (wire: [UInt8], told: [Departure]) {
     var configuration = HTTP2Configuration.defaults
     configuration.tellsDepartures = isWanted
@@ -34,7 +34,7 @@ import Testing
     return (wire, told)
   }
 
-  /// Whole frames by where they begin: their types, streams, and whether they end them.
+  /// Returns complete frames by position: type, stream, and whether each ends the stream.
   private func frames(_ wire: [UInt8]) -> [(bytes: Range<UInt64>, type: UInt8, ends: Bool)] {
     var found: [(Range<UInt64>, UInt8, Bool)] = []
     var at = 24
@@ -54,7 +54,7 @@ import Testing
     let frames = frames(wire)
     let heads = frames.filter { $0.type == 1 }.map(\.bytes)
     #expect(heads.count == 5 && told.filter { $0.begins || $0.bytes == heads.last }.map(\.bytes) == heads)
-    // A DATA frame before trailers ends nothing, but nothing of the body follows it.
+    // A DATA frame before trailers does not end the stream, but no more of the body follows.
     let ends = frames.filter { ($0.type <= 1) && $0.ends }.map(\.bytes)
     #expect(Set(ends).isSubset(of: told.filter(\.ends).map(\.bytes)) && ends.count == 4)
     #expect(told.map(\.bytes.lowerBound) == told.map(\.bytes.lowerBound).sorted())

@@ -93,7 +93,7 @@ import Testing
     pair.client.write(id, ByteBuffer(repeating: 7, count: 100_000))
     pair.exchange()
     let drained = pair.toClient.reduce(0) { if case .drained(id, let bytes) = $1 { $0 + bytes } else { $0 } }
-    // The window at the start is 64 KiB - 1 until the server's SETTINGS arrive, which they did.
+    // The initial window is 64 KiB - 1 until the server's SETTINGS have arrived, as they have here.
     #expect(drained == 100_000)
   }
 }

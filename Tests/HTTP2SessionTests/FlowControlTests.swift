@@ -52,7 +52,7 @@ import Testing
     #expect(stalled.allSatisfy { received(pair.toServer, $0) == 256 * 1024 })
   }
 
-  /// Lets `seconds` pass over a link with that round trip, whose reader takes everything at once.
+  /// Streams for a number of round trips of the given length to a reader that consumes everything immediately.
   private func stream(_ pair: Pair, _ id: StreamID, roundTrip: TimeAmount, rounds: Int) -> [Int] {
     let half = TimeAmount.nanoseconds(roundTrip.nanoseconds / 2)
     return (0..<rounds).map { _ in
@@ -87,7 +87,7 @@ import Testing
       for case .data(let id, let bytes, _) in pair.takeServerEvents() {
         if id == fast { pair.server.consume(id, bytes: bytes.readableBytes) } else { unread += bytes.readableBytes }
       }
-      // It reads as much in a round trip as it ever will.
+      // The reader's rate per round trip is constant.
       pair.server.consume(slow, bytes: min(unread, 50_000))
       unread -= min(unread, 50_000)
       #expect(unread <= 256 * 1024)
@@ -158,7 +158,7 @@ import Testing
     let sizes = ids.map { received(pair.toClient, $0) }
     #expect(sizes.allSatisfy { $0 >= ReadAhead.share })
     #expect(sizes.reduce(0, +) <= (1 << 20) + 256 * ReadAhead.share)
-    // The first have what is usual; and whoever is read from has all it wants.
+    // The first streams get the usual share, and a stream that is read gets as much as it needs.
     #expect(sizes[0] > 128 * 1024)
     var last = 0
     for _ in 0..<200 {

@@ -2,7 +2,7 @@ import FuzzSupport
 import HTTP2Checks
 import Testing
 
-/// Every input of Fuzz/Seeds and Fuzz/Findings, and what grows out of them by chance.
+/// Every input of Fuzz/Seeds and Fuzz/Findings, with random mutations.
 @Suite struct FuzzReplayTests {
   @Test("fuzzing inputs that once failed still pass") func replay() {
     let inputs = FuzzInputs("HTTP2")

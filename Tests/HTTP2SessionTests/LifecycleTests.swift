@@ -33,7 +33,7 @@ import Testing
     var events: [HTTP2Event] = []
     while let event = client.nextEvent() { events.append(event) }
     #expect(events.failure?.isOfAStranger == true)
-    // It never left.
+    // The request was never sent.
     #expect(events.first == .closed(id, .protocolError, isUnprocessed: true))
   }
 
@@ -73,7 +73,7 @@ import Testing
     let first = try pair.client.submitRequest(.get(), endStream: true)
     pair.exchange()
     pair.server.goAway()
-    // Under way before the client hears of it.
+    // Sent before the client receives the GOAWAY.
     let second = try pair.client.submitRequest(.get(), endStream: true)
     pair.carry(from: pair.client, to: pair.server, 1 << 20)
     pair.exchange()

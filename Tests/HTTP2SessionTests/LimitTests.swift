@@ -91,7 +91,7 @@ import Testing
     let pair = Pair()
     let ids = try (0..<3).map { _ in try pair.client.submitRequest(.get(), endStream: true) }
     pair.exchange()
-    // Each counts 30,000 bytes and a little: the third is the last that is begun below 64 KiB.
+    // Each counts slightly more than 30,000 bytes: the third is the last to begin below 64 KiB.
     let head: FieldSection = [":status": "103", "link": String(repeating: "l", count: 30_000)]
     for id in ids { for _ in 0..<3 { pair.server.submitInformational(id, head) } }
     #expect(pair.server.informationalSize < MessageLimits.waitingInformational + 31_000)

@@ -3,7 +3,7 @@ import HTTPWire
 import NIOCore
 import Testing
 
-/// Whether the peer is still there, asked while a stream is open.
+/// Checks that the peer is alive while a stream is open.
 @Suite struct LivenessTests {
   private func seconds(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .seconds(seconds) }
 
@@ -19,7 +19,7 @@ import Testing
     case client, server
   }
 
-  /// Both ends agree on SETTINGS, one of them watches the other, and a request is open.
+  /// Returns a pair with exchanged SETTINGS and an open request, in which one end watches the other.
   private func pair(
     watchedBy end: End = .client, quiet: TimeAmount? = nil
   ) throws -> (pair: Pair, watcher: HTTP2Session, id: StreamID) {
@@ -106,7 +106,7 @@ import Testing
       pair.server.handleTimeout(at: pair.now)
       pair.exchange()
     }
-    // A request is worth asking sooner for.
+    // A new request is a reason to probe earlier.
     pair.now = seconds(200)
     let id = try pair.client.submitRequest(.get(), endStream: true)
     pair.exchange()

@@ -4,7 +4,7 @@ import NIOCore
 import TestTools
 import Testing
 
-/// Two sessions against each other in virtual time, everything drawn from one seed.
+/// Two sessions in virtual time, driven by random numbers from one seed.
 @Suite struct RandomizedTests {
   @Test("every message arrives complete, however the bytes are split", arguments: 1...40 as ClosedRange<UInt64>)
   func wholeMessages(_ seed: UInt64) throws {
@@ -45,12 +45,12 @@ import Testing
       var answer = ByteBuffer()
       pair.server.nextTransmit(maximum: 4096, into: &answer, at: pair.now)
     }
-    // Whatever it is in the middle of, so many zeros are not HTTP/2.
+    // In any state, this many zeros are not valid HTTP/2.
     pair.server.receive(ByteBuffer(repeating: 0, count: 1 << 16), at: pair.now)
     var rest = ByteBuffer()
     pair.server.nextTransmit(maximum: 1 << 20, into: &rest, at: pair.now)
     pair.collect()
-    // Each stream that was announced was closed, once, and the session has ended.
+    // Each reported stream was closed exactly once, and the session has ended.
     let closed = pair.toServer.compactMap { if case .closed(let id, _, _) = $0 { id } else { nil } }
     #expect(Set(pair.toServer.heads) == Set(closed) && closed.count == Set(closed).count, "seed \(seed)")
     #expect(pair.server.isFinished && pair.server.openStreams == 0, "seed \(seed)")

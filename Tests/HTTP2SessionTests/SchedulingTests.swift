@@ -4,12 +4,12 @@ import NIOCore
 import Testing
 
 @Suite struct SchedulingTests {
-  /// The streams' body bytes in the order in which they reached the peer: (stream, count).
+  /// Returns the streams' body bytes in the order of their arrival at the peer: (stream, count).
   private func parts(_ events: [HTTP2Event]) -> [(id: StreamID, count: Int)] {
     events.compactMap { if case .data(let id, let bytes, _) = $0 { (id, bytes.readableBytes) } else { nil } }
   }
 
-  /// Server answers to requests with these `priority` fields, of that many bytes, all ready at once.
+  /// Makes a server respond to requests with these `priority` fields, with `bytes` bytes each, all ready at once.
   private func responses(_ priorities: [String?], bytes: Int = 100_000) throws -> (pair: Pair, ids: [StreamID]) {
     var configuration = HTTP2Configuration.defaults
     configuration.windows.initial = 1 << 20
@@ -78,7 +78,7 @@ import Testing
     pair.server.write(id, ByteBuffer(string: "ok"))
     pair.server.finish(id)
     pair.toClient = []
-    // A long answer that has had as little as anyone may be served once more before it.
+    // A long response that has had no more than others may be served once before it.
     for _ in 0..<2 { pair.carry(from: pair.server, to: pair.client, 200) }
     #expect(pair.toClient.body(of: id) == (ByteBuffer(string: "ok"), true))
   }
@@ -89,7 +89,7 @@ import Testing
     for _ in 0..<9 { pair.carry(from: pair.server, to: pair.client, 500 + 17 * step) }
     let id = try pair.client.submitRequest(.get("/", ("priority", "u=0")), endStream: true)
     pair.carry(from: pair.client, to: pair.server, 1 << 20)
-    // The head alone fills this piece, and a long answer's turn comes to nothing.
+    // The head alone fills this piece, so the long response's turn sends nothing.
     pair.server.submitResponse(id, [":status": "200"], endStream: false)
     pair.carry(from: pair.server, to: pair.client, 30)
     pair.server.write(id, ByteBuffer(string: "now"))

@@ -4,7 +4,7 @@ import NIOCore
 import Testing
 
 @Suite struct TimeoutTests {
-  /// Lets time pass on one session and answers nothing.
+  /// Advances time on a session whose peer does not answer, and returns its events.
   private func events(of session: HTTP2Session, until deadline: NIODeadline) -> [HTTP2Event] {
     var events: [HTTP2Event] = []
     while let next = session.nextDeadline, next <= deadline {
@@ -46,7 +46,7 @@ import Testing
     let client = RawClient()
     client.send(.headers(1, HPACK.get, flags: RawFrame.endStream))
     client.now = seconds(20)
-    // The next one has the whole time again, even if it begins in the same piece.
+    // The next header block has the full time again, even if it begins in the same piece.
     client.send(bytes: RawFrame.continuation(1, []).bytes + [0])
     #expect(client.server.nextDeadline == seconds(50))
     client.send(bytes: Array(RawFrame.ping().bytes.dropFirst()))

@@ -117,7 +117,7 @@ private struct Seeded: RandomNumberGenerator {
     state = seed
   }
 
-  /// SplitMix64.
+  /// Returns the next number of SplitMix64.
   mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var word = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9

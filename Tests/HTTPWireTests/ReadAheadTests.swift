@@ -13,7 +13,7 @@ import Testing
     #expect(loans.last == 0)
     #expect(loans.reduce(0, +) <= 1 << 20)
     #expect(loans.filter { $0 > share }.count >= 10)
-    // Who reads may have more than trust gives.
+    // A stream that is being read may get more than new ones.
     #expect(readAhead.borrow(4 << 20, for: .progress) >= 1 << 20)
   }
 

@@ -9,7 +9,7 @@ import Testing
     var random = SeededRandom(seed: seed)
     var table = StreamTable<Int>()
     var model: [StreamID: Int] = [:]
-    // Few enough numbers to meet again; far enough apart to collide, or one beside the other.
+    // Few enough ids to repeat, and spaced so that they collide or are adjacent.
     let numbers = (0..<200 as Range<StreamID>).map { $0 * (seed.isMultiple(of: 2) ? 2 : 65_536) + 1 }
     for step in 0..<3000 {
       guard let id = numbers.randomElement(using: &random) else { break }

@@ -4,7 +4,7 @@ import TestTools
 import Testing
 
 extension Interop {
-  /// Bodies by the gibibyte, whole and in order, in a few megabytes of memory.
+  /// Large bodies arrive complete and in order, with a few megabytes of memory.
   @Suite("Bodies") struct BodyTests {
     @Test("a large download arrives unchanged over every kind of link", arguments: LinkKind.allCases)
     func down(_ kind: LinkKind) async throws {

@@ -2,7 +2,7 @@ import TestPeers
 import Testing
 
 extension Interop {
-  /// A service and a client that know nothing of links.
+  /// A gRPC service and client without knowledge of links.
   @Suite("gRPC") struct GRPCTests {
     private struct Answer: Decodable, Equatable {
       struct Failure: Decodable, Equatable {

@@ -3,7 +3,7 @@ import TestTools
 import Testing
 
 extension Interop {
-  /// Clients that speak HTTP/2 themselves, straight at a gateway, without a line of Byway on their side.
+  /// Clients that speak HTTP/2 directly to a gateway, without Byway on their side.
   @Suite("Clients of the gateway") struct GatewayClientTests {
     @Test("curl reaches a gateway on a Unix socket") func curl() async throws {
       let bare = try await BareGateway()

@@ -2,9 +2,9 @@ import TestPeers
 import Testing
 
 extension Interop {
-  /// Clients that mean harm. Whatever they do, the gateway stays small and goes on serving others.
+  /// Hostile clients. The gateway must keep its memory limited and serve other clients.
   @Suite("Hostile clients of the gateway") struct HostileClientTests {
-    /// How an attack must end. Codes of RFC 9113 §7.
+    /// The required outcome of an attack. Codes are those of RFC 9113 §7.
     struct Case: Sendable, CustomTestStringConvertible {
       let attack: String
       var options: [String] = []
@@ -83,7 +83,7 @@ extension Interop {
 }
 
 extension Waiting {
-  /// Clients of the gateway that take their time.
+  /// Slow clients of the gateway.
   @Suite("Slow clients of the gateway") struct SlowClientTests {
     @Test("clients that stop within a request are disconnected") func stalls() async throws {
       let bare = try await BareGateway()

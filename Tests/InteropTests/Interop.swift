@@ -1,4 +1,4 @@
 import Testing
 
-/// Other people's clients and servers. One test at a time: some measure moments, and all start processes.
+/// Third-party clients and servers. Tests run one at a time: some measure time, and all start processes.
 @Suite("Interoperability", .serialized, .timeLimit(.minutes(5))) enum Interop {}

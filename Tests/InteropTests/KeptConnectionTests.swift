@@ -4,13 +4,13 @@ import TestTools
 import Testing
 
 extension Interop {
-  /// Servers of HTTP/1.1 that close connections without a word, or let clients wait.
+  /// HTTP/1.1 servers that close connections unannounced, or delay clients.
   @Suite("Kept connections") struct KeptConnectionTests {
     private struct Count: Decodable {
       let posts: Int
     }
 
-    /// The status of each of many requests of one curl.
+    /// Returns the status of each of many requests by one curl.
     private func statuses(_ arguments: [String]) async throws -> [Substring] {
       let own = ["-q", "-s", "--noproxy", "", "-o", "/dev/null", "-w", "%{http_code}\\n"]
       let result = try await Program.curl.run(own + arguments, within: .seconds(60))

@@ -3,9 +3,9 @@ import TestPeers
 import TestTools
 import Testing
 
-/// A gateway and a proxy as an administrator sees them: what Prometheus reads, and what is in their logs.
+/// Metrics and logs of a gateway and a proxy for an administrator.
 @Suite(.timeLimit(.minutes(2))) struct ObservationTests {
-  /// An origin, a gateway and a proxy, both with metrics and an access log.
+  /// An origin, a gateway and a proxy; the latter two have metrics and an access log.
   private struct Chain {
     let folder: TemporaryFolder
     let origin: OriginServer
@@ -35,7 +35,7 @@ import Testing
       try await Curl.fetch("--unix-socket", folder["\(name).metrics"], "http://localhost/metrics").text
     }
 
-    /// One dictionary for each line, once there are so many.
+    /// Waits until the log has `count` lines, and returns them as dictionaries.
     func log(of name: String, count: Int) async throws -> [[String: Any]] {
       func lines() throws -> [Substring] {
         try String(contentsOfFile: folder["\(name).log"], encoding: .utf8).split(separator: "\n")
@@ -123,7 +123,7 @@ import Testing
       try await chain.log(of: $0, count: 2).map { $0["trace"] as? String }
     }
     #expect(traces[0] == traces[1] && traces[0].first == known && traces[0].last != known)
-    // The origin gets it as well.
+    // The origin receives the id as well.
     #expect(echo.values("traceparent").first?.split(separator: "-")[1].description == traces[0].last)
     await chain.stop()
   }

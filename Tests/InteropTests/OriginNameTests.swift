@@ -3,7 +3,7 @@ import TestTools
 import Testing
 
 extension Interop {
-  /// An origin that answers under its own name only, behind the whole chain.
+  /// An origin that answers only under its own name, behind the whole chain.
   @Suite("Host names at the origin") struct OriginNameTests {
     private static func withOrigin(
       onUnix: Bool = false, _ options: [String], _ body: (Passage) async throws -> Void
@@ -34,7 +34,7 @@ extension Interop {
         let host = own.text.split(separator: "\n").first { $0.hasPrefix("Host: ") }?.dropFirst("Host: ".count) ?? ""
         #expect(host.hasPrefix("127.0.0.1:") && host != passage.host)
         #expect(own.text.contains("referer: http://\(host)/page"))
-        // The command's own rules keep foreign pages out, those of a gateway's other clients do not.
+        // The proxy command itself refuses foreign pages, but other clients of a gateway may not.
         let foreign = try await Curl.fetch(
           "--http2-prior-knowledge", "--unix-socket", passage.folder["l"], "-H", "Origin: http://evil.example",
           "http://device/")
@@ -49,7 +49,7 @@ extension Interop {
         #expect(answer.values("content-location") == ["\(passage.url)/here"])
         #expect(answer.values("refresh") == ["0; url=\(passage.url)/soon"])
         #expect(answer.values("link") == ["<\(passage.url)/next>; rel=next"])
-        // An address has no subdomains.
+        // An IP address has no subdomains.
         #expect(answer.values("set-cookie") == ["a=1; Path=/"])
         #expect(try await Curl.fetch("-L", "\(passage.url)/redirect").text.hasPrefix("GET /there "))
       }

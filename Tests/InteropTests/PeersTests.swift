@@ -3,7 +3,7 @@ import TestPeers
 import TestTools
 import Testing
 
-/// The peers against each other, without Byway: what fails here is not Byway's doing.
+/// The peers without Byway: a failure here is not Byway's fault.
 extension Interop {
   @Suite("Peers used by the tests") struct PeersTests {
     @Test("curl's output is parsed into heads, body and trailers") func curl() async throws {

@@ -3,7 +3,7 @@ import TestTools
 import Testing
 
 extension Interop {
-  /// The three ways to ask a proxy (RFC 9112 §3.2), with a second origin that the gateway allows.
+  /// The forms of request target (RFC 9112 §3.2), with a second origin that the gateway allows.
   @Suite("Forms of the request target") struct ProxyFormTests {
     @Test("a request in origin form goes to the gateway's origin", arguments: LinkKind.allCases)
     func originForm(_ kind: LinkKind) async throws {

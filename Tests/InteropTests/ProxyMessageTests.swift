@@ -3,7 +3,7 @@ import TestPeers
 import Testing
 
 extension Interop {
-  /// curl through the proxy: what goes in at one end comes out at the other.
+  /// Messages between curl and the origin through the proxy arrive unchanged.
   @Suite("Messages through the proxy") struct ProxyMessageTests {
     @Test("every method arrives unchanged with its body", arguments: LinkKind.allCases)
     func methods(_ kind: LinkKind) async throws {

@@ -2,13 +2,13 @@ import TestPeers
 import Testing
 
 extension Interop {
-  /// Bytes that must not wait for more bytes.
+  /// Bytes that must be forwarded without waiting for more.
   @Suite("Streaming") struct StreamingTests {
     @Test("a server-sent event arrives within 50 ms", arguments: LinkKind.allCases)
     func events(_ kind: LinkKind) async throws {
       let passage = try await Passage(over: kind)
       var slowest = Double.infinity
-      // Other suites use the processor too: one undisturbed run of three shows that nothing holds events back.
+      // Other suites use the processor too: one fast run of three proves that events are not held back.
       for _ in 0..<3 where slowest > 0.05 {
         let answer = try await Script.http1.run(
           "events", passage.host, "/events?ms=60&count=8", "--host", passage.host, "--count", "8", as: EventsAnswer.self

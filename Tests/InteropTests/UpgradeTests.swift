@@ -3,9 +3,9 @@ import TestTools
 import Testing
 
 extension Interop {
-  /// Requests that go over to a protocol that is not WebSocket.
+  /// Requests that upgrade to protocols other than WebSocket.
   @Suite("Upgrades") struct UpgradeTests {
-    /// Exit code and output of one command.
+    /// The exit code and output of a command.
     private struct Answer: Decodable {
       let code: Int
       let output: String
@@ -38,7 +38,7 @@ extension Interop {
         ] {
           if client == "podman", command.hasPrefix("exec") { continue }
           let answer = try #require(answers["\(client) \(command)"])
-          // A program's message, if there is one, follows what it has put out.
+          // A program's message, if any, follows its output.
           #expect(answer.code == code && answer.output.hasPrefix(output), "\(client) \(command): \(answer)")
         }
       }

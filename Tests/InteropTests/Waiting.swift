@@ -1,5 +1,5 @@
 import Testing
 
-/// Those that hardly do anything but wait, with limits that leave room: one at a time as well, but at the same time as the
-/// others, whom they do not disturb.
+/// Tests that mostly wait, with generous limits. They run one at a time, but in parallel with the others, which they do not
+/// disturb.
 @Suite("Interoperability, slow tests", .serialized, .timeLimit(.minutes(5))) enum Waiting {}

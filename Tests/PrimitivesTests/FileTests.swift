@@ -2,7 +2,7 @@ import Glibc
 import Primitives
 import Testing
 
-/// A folder of the test's own, gone with it.
+/// A temporary folder, deleted with the last reference.
 private final class Place {
   let path: String
 
@@ -65,7 +65,7 @@ private final class Place {
     }
     let words = "\(FileRefusal.notRegular(.pipe))"
     #expect(words == "it is a pipe, not a regular file")
-    // A writer that comes now still waits for its reader.
+    // A later writer still waits for its reader.
     #expect(open("\(place.path)/pipe", O_WRONLY | O_NONBLOCK) == -1 && errno == ENXIO)
   }
 

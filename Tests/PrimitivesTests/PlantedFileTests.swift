@@ -2,11 +2,11 @@ import Glibc
 import Primitives
 import Testing
 
-/// Names that another user has prepared where this one writes. The tests need root, which can be two users.
+/// Files that another user has prepared where this user writes. The tests need root to act as two users.
 @Suite("Files planted by other users") struct PlantedFileTests {
   private static let other: uid_t = 12_345
 
-  /// A folder like /tmp, with a file of the user's that must stay as it is.
+  /// A folder like /tmp, with a file of the user that must stay unchanged.
   private final class Shared {
     let path: String
     let victim: String
@@ -31,7 +31,7 @@ import Testing
 
     func text(_ path: String) throws -> String? { try SmallFile(path, limit: 100).text }
 
-    /// The folder is of a third user, so that its owner does not count.
+    /// Changes an entry's owner. The folder belongs to a third user, so that its owner does not matter.
     func give(_ name: String, to owner: uid_t) throws {
       try #require(lchown("\(path)/\(name)", owner, owner) == 0)
     }
@@ -121,7 +121,7 @@ import Testing
     try shared.give("file", to: Self.other)
     refused("file", as: .foreign(owner: Self.other))
     #expect(try shared.text("\(shared.path)/file") == "theirs" && shared.text(shared.victim) == "precious")
-    // The owner of the folder may prepare names in it.
+    // The owner of the folder may prepare files in it.
     try #require(chown(shared.path, Self.other, Self.other) == 0)
     close(try SharedPlace.open("\(shared.path)/file", O_WRONLY | O_TRUNC, mode: 0o600))
     #expect(try shared.text("\(shared.path)/file") == "")

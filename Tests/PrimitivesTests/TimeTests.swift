@@ -19,7 +19,7 @@ import Testing
     await #expect(throws: TimedOut.self) {
       try await withTimeLimit(.milliseconds(1), throwing: TimedOut()) {
         await withTaskCancellationHandler {
-          // Deaf to its cancellation.
+          // Ignores its cancellation.
           for await _ in AsyncStream<Void>(unfolding: { try? await Task.sleep(for: .seconds(1)) }).prefix(3) {}
         } onCancel: {
           report.finish()

@@ -1,5 +1,4 @@
-// The far end of the tests of stdio: sends back what comes in on standard input. Its first argument may be what to do
-// instead.
+// The peer in tests of stdio: echoes its standard input. The first argument may select another behavior.
 import Byway
 import Logging
 import NIOCore

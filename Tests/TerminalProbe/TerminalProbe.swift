@@ -1,10 +1,10 @@
 import Foundation
 import NIOCore
 
-// Asks one question on the terminal, as a login does. Its argument is how many milliseconds there are to answer.
+// Asks a question on the terminal, as a login does. The argument is the time limit in milliseconds.
 @testable import SSHTransport
 
-// Ends with the length of the answer, 100 where there is none, 101 where the time was up.
+// Exits with the length of the answer, 100 without an answer, or 101 at the time limit.
 @main
 enum TerminalProbe {
   static func main() async {

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 extension TransportMatrixTests {
-  /// The kit is only worth something if it finds what is wrong. Not at the same time as the matrix, which counts descriptors.
+  /// The kit must find every fault. Not in parallel with the matrix, which counts descriptors.
   @Suite(.serialized) struct CompatibilityKitTests {
     @Test(
       "the compatibility kit detects each fault with its own check",
@@ -53,7 +53,7 @@ enum Fault: Sendable {
   case readsByItself, deafToHalfClose, corrupts, swallows, endsEverything, takesAll, hangs, leaks, namelessError
 }
 
-/// A loopback whose dialing side does one thing wrong.
+/// A loopback whose dialing side has one fault.
 private struct FaultyTransport: Transport {
   let fault: Fault
   private let inner = LoopbackTransport(names: LoopbackNames())
@@ -70,7 +70,7 @@ private struct FaultyTransport: Transport {
 
   func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
     if case .hangs = fault {
-      // Deaf to its cancellation, too.
+      // Ignores its cancellation as well.
       return try await withUnsafeThrowingContinuation { kept.callers.append($0) }
     }
     if case .namelessError = fault { throw ChannelError.eof }
@@ -89,7 +89,7 @@ private struct FaultyTransport: Transport {
     return channel
   }
 
-  /// Something that holds a descriptor.
+  /// Opens a channel that holds a descriptor.
   private func loose() async throws -> any Channel {
     try await DatagramBootstrap(group: MultiThreadedEventLoopGroup.singleton).bind(host: "127.0.0.1", port: 0).get()
   }

@@ -11,7 +11,7 @@ import Testing
 import TransportTestSupport
 import UnixTransport
 
-/// A transport and what the kit needs to test it.
+/// A transport with everything that the kit needs to test it.
 struct TransportSubject: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let withKit: @Sendable (_ body: (TransportCompatibility) async throws -> Void) async throws -> Void
@@ -63,12 +63,12 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
   /// The line layer over a socket that leads to a line.
   static let line = TransportSubject(testDescription: "a line behind unix") { body in
     try await withTemporaryFolder { folder in
-      // What waits in a queue that nobody takes from never answers.
+      // A connection that waits in a queue without a consumer never gets an answer.
       let mute = try await UnixTransport().listen(on: LinkAddress("unix:\(folder)/mute"), context: .test())
       let link = try TransportRegistry([UnixTransport()]).link("unix:\(folder)/socket?line=100000000")
       var kit = TransportCompatibility(
         link.transport,
-        // Not the same for two checks: what is meant for a listener is not for its successor.
+        // A new address for each check, so that a connection meant for one listener does not reach its successor.
         farEnd: .listener { try LinkAddress("unix:\(folder)/\(UInt32.random(in: 0 ... .max))?line=100000000") })
       kit.refusing = try LinkAddress("unix:\(folder)/nobody?line=100000000")
       kit.silent = try LinkAddress("unix:\(folder)/mute?line=100000000")
@@ -86,14 +86,14 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
     try await body(kit)
   }
 
-  /// A child process of this transport's own making is at the far end; exec: is only the way to it.
+  /// The transport starts the child process at the far end; exec: only connects to it.
   static let stdio = TransportSubject(testDescription: "stdio") { body in
     let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/StdioEcho"
     var kit = TransportCompatibility(ExecTransport(), farEnd: .echo(try LinkAddress("exec:'\(program)'")))
     try await body(kit)
   }
 
-  /// The far machine's port both ways: this process listens there, and dials it from there.
+  /// A port of the remote host in both directions: this process listens there, and dials it from there.
   static let sshPort = TransportSubject(testDescription: "ssh to a port") { body in
     let server = try await SSHServer(in: TemporaryFolder())
     let (port, unused) = try (Endpoint.freePort(), UnusedPort())
@@ -132,7 +132,7 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
     let server = try await SSHServer(in: TemporaryFolder(), "MaxSessions 50")
     var kit = TransportCompatibility(
       SSHTransport(), farEnd: .echo(try LinkAddress("\(server.base)?command=cat&\(server.login)")))
-    // The server starts a shell for each.
+    // The server starts a shell for each link.
     kit.linksAtOnce = 16
     kit.stepLimit = .seconds(30)
     kit.dying = try LinkAddress("\(server.base)?command=head -c 1 >/dev/null; kill -9 $$&\(server.login)")

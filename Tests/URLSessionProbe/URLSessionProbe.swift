@@ -8,7 +8,7 @@ import LoopbackTransport
 import NIOCore
 import Synchronization
 
-/// What needs a process of its own: what is registered for all of it, and how much memory it takes.
+/// Checks that need a separate process: process-wide registration and memory use.
 ///
 ///     URLSessionProbe register | register-late | download BYTES | download-file BYTES [LIMIT]
 @main enum URLSessionProbe {
@@ -114,7 +114,7 @@ private struct Zeros: AsyncSequence, Sendable {
   }
 }
 
-/// Counts what comes; does nothing else for three seconds in the middle, while more than the memory may hold could come.
+/// A delegate that counts bytes. It pauses for three seconds in the middle, when more could arrive than memory may hold.
 private final class Counter: NSObject, URLSessionDataDelegate, Sendable {
   private let count = Atomic(0)
   private let ended: @Sendable (Int) -> Void

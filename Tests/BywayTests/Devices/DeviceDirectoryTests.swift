@@ -4,7 +4,7 @@ import Testing
 
 @testable import Byway
 
-/// Names, suffixes and patterns of devices, before anything is opened.
+/// Names, suffixes and patterns of devices, without links.
 @Suite("Device names in hosts") struct DeviceDirectoryTests {
   private let transports = TransportRegistry([LoopbackTransport()])
 

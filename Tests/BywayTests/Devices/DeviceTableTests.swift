@@ -7,7 +7,7 @@ import Testing
 
 @testable import Byway
 
-/// Which devices are open, in virtual time.
+/// Devices opened and closed in virtual time.
 @Suite("Devices opened on demand") struct DeviceTableTests {
   private let loop = EmbeddedEventLoop()
   private let transports = TransportRegistry([LoopbackTransport()])
@@ -103,6 +103,6 @@ import Testing
 }
 
 extension DeviceTable {
-  /// Of patterns.
+  /// The names of the open devices of patterns.
   fileprivate var openNames: Set<DeviceName> { Set(made.keys) }
 }

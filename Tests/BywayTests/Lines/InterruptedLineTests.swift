@@ -7,7 +7,7 @@ import Testing
 
 @testable import Byway
 
-/// Requests while the cable is out, in virtual time.
+/// Requests while the cable is unplugged, in virtual time.
 @Suite("Requests on an unplugged or silent line", .timeLimit(.minutes(1))) struct InterruptedLineTests {
   private final class Box {
     var loop: EmbeddedEventLoop?
@@ -63,7 +63,7 @@ import Testing
     try rig.run(for: .seconds(3))
     #expect(interruption()?.since == start)
     try rig.plugIn()
-    // The device is there, and nothing has come through it.
+    // The device is back, and no bytes have arrived through it.
     #expect(interruption()?.since == start && interruption()?.reason == nil)
     try rig.run(for: .seconds(2))
     #expect(interruption() == nil && upstream.status.lastSeen == nil)
@@ -73,7 +73,7 @@ import Testing
     if case .interrupted(let interruption) = upstream.status.state { interruption } else { nil }
   }
 
-  /// Loses all bytes while an answer is on its way, and goes on until this end knows.
+  /// Loses all bytes while a response is on its way, until this end has detected the silence.
   private func fallSilent(_ answer: RiggedOrigin.Answer = .answers(after: .seconds(2))) throws -> RiggedResponse {
     box.answer = answer
     let running = begin()
@@ -108,7 +108,7 @@ import Testing
   func silentPatience(_ seconds: Int64) throws {
     upstream.patience = .seconds(seconds)
     let running = try fallSilent()
-    // Sent when the silence is not known yet, when it just is, and long after that.
+    // Sent before the silence is detected, just after that, and long after that.
     for pause in [0, 4, 2] as [Int64] {
       try rig.run(for: .seconds(pause))
       let later = begin()

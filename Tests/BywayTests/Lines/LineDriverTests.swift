@@ -13,7 +13,7 @@ import Testing
     for end in [rig.near, rig.far] { end.reader.events = [] }
   }
 
-  /// Bytes that differ from place to place.
+  /// Returns bytes that differ by position.
   private func pattern(_ count: Int, seed: Int = 0) -> ByteBuffer {
     ByteBuffer(bytes: (0..<count).map { UInt8(truncatingIfNeeded: ($0 &+ seed) &* 131 ^ ($0 >> 8)) })
   }
@@ -48,7 +48,7 @@ import Testing
 
   @Test("closing sends all written bytes first, however long that takes")
   func closing() throws {
-    // Four seconds' worth.
+    // Bytes for four seconds.
     let bytes = pattern(46_000)
     let written = rig.near.write(bytes)
     rig.near.channel?.close(promise: nil)
@@ -107,7 +107,7 @@ import Testing
   func room() throws {
     let channel = try #require(rig.near.channel)
     #expect(channel.isWritable && channel.room > 0)
-    // Half a second's worth.
+    // Bytes for half a second.
     _ = rig.near.write(pattern(6000))
     #expect(!channel.isWritable && channel.room == 0)
     try rig.run(for: .milliseconds(300))
@@ -196,7 +196,7 @@ import Testing
   }
 }
 
-/// A transmitter that never takes another byte.
+/// An outbound handler that never completes a write.
 final class ClogHandler: ChannelOutboundHandler {
   typealias OutboundIn = ByteBuffer
   private var promises: [EventLoopPromise<Void>] = []

@@ -5,16 +5,16 @@ import NIOEmbedded
 
 @testable import Byway
 
-/// Two ends of a line in virtual time, whose bytes go from one to the other at once; how fast they come, their pacers decide.
+/// Two ends of a line in virtual time. Bytes pass immediately; the pacers determine the rate.
 final class LineRig {
   let loop: EmbeddedEventLoop
   let near: End
   let far: End
   private var lines: (near: EmbeddedChannel, far: EmbeddedChannel)
-  /// Bytes are lost, and nobody is told.
+  /// Whether bytes are lost without a notification.
   var isSilent = false
 
-  /// - Parameter hasReaders: what the sessions' channels bring is recorded; otherwise they are kept for whoever takes them.
+  /// - Parameter hasReaders: whether the bytes of the sessions' channels are recorded; otherwise they are kept for a later reader.
   init(
     configuration: LineLayerConfiguration = .of(bytesPerSecond: 11_520), hasReaders: Bool = true,
     on loop: EmbeddedEventLoop = EmbeddedEventLoop()
@@ -29,7 +29,7 @@ final class LineRig {
     try run(for: .milliseconds(200))
   }
 
-  /// Passes time and bytes.
+  /// Advances time, and passes bytes.
   func run(for time: TimeAmount, until isMet: () -> Bool = { false }) throws {
     let end = loop.now + time
     while loop.now < end, !isMet() {
@@ -38,7 +38,7 @@ final class LineRig {
     }
   }
 
-  /// Passes the bytes of this moment.
+  /// Passes the bytes that are due now.
   func pass() throws {
     try pass(from: lines.near, to: lines.far)
     try pass(from: lines.far, to: lines.near)
@@ -50,7 +50,7 @@ final class LineRig {
     }
   }
 
-  /// Lets the near end's line take nothing from now on.
+  /// Stops the near end's line from accepting bytes.
   func clogNear(with handler: ClogHandler) throws {
     try lines.near.pipeline.syncOperations.addHandler(handler, position: .first)
   }
@@ -73,7 +73,7 @@ final class LineRig {
     return line
   }
 
-  /// One end, with the session that it has had.
+  /// An end of the line, with its session.
   final class End: LineDriver.Delegate {
     let driver: LineDriver
     let reader = RecordingReader()

@@ -7,12 +7,12 @@ import Testing
 
 @testable import Byway
 
-/// A device with two lines, of which the better one is unplugged or silent; in virtual time.
+/// A device with two lines, in virtual time; the better one is unplugged or silent.
 @Suite("Serial line among several links", .timeLimit(.minutes(1))) struct LineRoadTests {
   private final class World {
     var loop: EmbeddedEventLoop?
     var answer = RiggedOrigin.Answer.answers(after: .zero)
-    /// Of the better line: what a dialer gets once.
+    /// The channels of the better line; a dialer gets each one once.
     var channels: [(any Channel)?] = []
 
     func origin() -> RiggedOrigin {
@@ -79,14 +79,14 @@ import Testing
     let cut = loop.now
     try rigs[0].unplug()
     try run(for: .milliseconds(300))
-    // It waits: nobody knows yet whether the line is back at once.
+    // The request waits, because the line may return at once.
     let late = begin(.post)
     try run(for: .seconds(10)) { late.isOver && running.allSatisfy(\.isOver) }
     #expect(running[0].status == "200" && late.status == "200")
     #expect(running[1].error?.code == .linkLost && running[1].error?.processing == .possible)
     for response in [running[0], late] { #expect(try #require(response.end) - cut <= .milliseconds(1300)) }
     #expect(origins[1].paths.count == 2)
-    // What the first line had not carried yet is not carried later.
+    // Bytes not yet sent on the first line are not sent later.
     let before = origins[0].paths.count
     try rigs[0].plugIn()
     try run(for: .seconds(5))

@@ -3,11 +3,11 @@ import NIOCore
 
 @testable import Byway
 
-/// Stands in for what carries a stream, and notes what it is told.
+/// A carrier of a stream that records its calls.
 final class RecordingCarrier: StreamCarrier {
   weak var channel: StreamChannel?
   var room = 1000
-  /// What is written stays, until it is made to leave.
+  /// Whether written bytes are kept until the test sends them.
   var keeps = false
   private(set) var backlog = 0
   private(set) var written = ""
@@ -33,7 +33,7 @@ final class RecordingCarrier: StreamCarrier {
   func close() { isClosed = true }
 }
 
-/// Notes what a channel delivers.
+/// A handler that records what a channel delivers.
 final class RecordingReader: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
@@ -67,7 +67,7 @@ final class RecordingReader: ChannelInboundHandler {
   }
 }
 
-/// What a future has become by now.
+/// The state of a future.
 struct Outcome {
   private final class Box {
     var result: Result<Void, any Error>?

@@ -28,7 +28,7 @@ import Testing
     loop.run()
   }
 
-  /// What became of a write, once it is known.
+  /// Writes a text, and returns the outcome of the write.
   private func write(_ text: String) -> Outcome {
     let promise = loop.makePromise(of: Void.self)
     channel.writeAndFlush(ByteBuffer(string: text), promise: promise)
@@ -54,7 +54,7 @@ import Testing
 
   @Test("a channel with autoRead off holds received bytes until the next read")
   func autoRead() {
-    // The read that is asked for already still gets something.
+    // A read that was already requested still delivers.
     setAutoRead(false)
     deliver("one")
     #expect(reader.text == "one")

@@ -9,7 +9,7 @@ import Testing
 @Suite("Memory budget") struct MemoryBudgetTests {
   private static let step = MemoryAccount.step
 
-  /// An account whose exchanges hold so many bytes each; it gives the last of them up first.
+  /// An account with exchanges of given sizes, which releases the last one first.
   private final class Holder {
     let account: MemoryAccount
     private(set) var exchanges: [Int] = []
@@ -76,7 +76,7 @@ import Testing
     eventLoop.run()
     #expect(large.exchanges.count == 8 && budget.refused == 0)
     large.begin(250_000)
-    // Nothing calls back into the one who takes.
+    // The budget does not call back the account that allocates.
     #expect(large.exchanges.count == 9)
     eventLoop.run()
     #expect(large.exchanges.count == 8 && small.exchanges.count == 1)
@@ -133,7 +133,7 @@ import Testing
     large.begin(100_000)
     #expect(budget.isTight && large.account.isOverShare && !small.account.isOverShare)
     #expect(lenient.borrow(10_000, for: .progress) == 0)
-    // A connection's first exchange need not ask.
+    // The first allocation of a connection does not depend on the budget.
     #expect(ReadAhead(lending: budget).borrow(10_000, for: .trust) == 10_000)
     large.account.change(by: -400_000)
     #expect(!budget.isTight && !large.account.isOverShare)

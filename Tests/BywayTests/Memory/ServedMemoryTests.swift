@@ -5,7 +5,7 @@ import Testing
 
 @testable import Byway
 
-/// The memory that served exchanges count, and the end of those that hold too much.
+/// Memory accounting of served exchanges, and the end of those that hold too much.
 @Suite("Memory of served requests", .timeLimit(.minutes(1))) struct ServedMemoryTests {
   private static let upload = "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 1000000\r\n\r\n"
 
@@ -32,7 +32,7 @@ import Testing
     try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
     let exchange = try await server.handler.exchange()
     try await exchange.begin([":status": "200"])
-    // More than the sockets keep.
+    // More than the socket buffers hold.
     for _ in 0..<12 { try await exchange.send(ByteBuffer(repeating: 0, count: 1_000_000)) }
     #expect(try await exchange.cancelled().code == .refused)
     try await server.watch.until("nothing is held") { budget.held == 0 }

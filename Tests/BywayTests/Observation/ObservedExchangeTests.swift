@@ -5,7 +5,7 @@ import Testing
 
 @testable import Byway
 
-/// What those are told who observe the exchanges of a listener.
+/// Notifications to observers of a listener's exchanges.
 @Suite(.timeLimit(.minutes(1))) struct ObservedExchangeTests {
   private let observer = RecordingObserver()
 
@@ -13,7 +13,7 @@ import Testing
     try await HTTP1ServerFixture(observers: [observer], answer: answer)
   }
 
-  /// The only one, once it has ended.
+  /// Waits for the end of the only exchange, and returns its record.
   private func ended() async throws -> ExchangeRecord {
     #expect(try await eventually { observer.heard.ended.count == 1 })
     let heard = observer.heard

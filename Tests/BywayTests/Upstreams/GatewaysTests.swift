@@ -6,7 +6,7 @@ import Testing
 
 @testable import Byway
 
-/// Several gateways that have dialed as one device, in virtual time.
+/// Several gateways that have dialed under one name, in virtual time.
 @Suite("Gateways with the same name", .timeLimit(.minutes(1))) struct GatewaysTests {
   private final class World {
     var loop: EmbeddedEventLoop?
@@ -65,7 +65,7 @@ import Testing
     rig.setFrozen(false, 0)
     try rig.run(for: .seconds(3))
     #expect(!running.isOver, "\(running.error.debugDescription)")
-    // And it still stands by.
+    // The older gateway still stands by.
     let next = try rig.begin()
     try rig.run(for: .seconds(1)) { next.isOver }
     #expect(next.status == "200" && download.paths.count == 1 && origin.paths.count == 1)

@@ -5,16 +5,16 @@ import Testing
 
 @testable import Byway
 
-/// Tunnels fill the streams that a far end allows; in virtual time.
+/// Tunnels that use up the peer's stream limit, in virtual time.
 @Suite("Idle tunnels on a full link", .timeLimit(.minutes(1))) struct IdleTunnelTests {
   private final class Client {}
 
-  /// They live as long as the test, so that each is another one.
+  /// Clients that live as long as the test, so that each has its own identity.
   private final class Clients {
     var all: [Client] = []
   }
 
-  /// Opens each tunnel, and answers anything else at once.
+  /// An origin that opens each tunnel, and answers other requests immediately.
   private final class Origin: ExchangeHandler {
     private(set) var tunnels: [any ResponseSink] = []
 
@@ -58,7 +58,7 @@ import Testing
     let rig = try rig(limit: 4)
     let all = try tunnels(4, of: client(), over: rig)
     try rig.run(for: .seconds(10))
-    // The first has had a byte from its client, and the second from the far end.
+    // The first tunnel got a byte from its client, and the second from the far end.
     all[0].request?.write(ByteBuffer(string: "x"))
     origin.tunnels[1].write(ByteBuffer(string: "x"))
     try rig.run(for: .seconds(7))
@@ -103,7 +103,7 @@ import Testing
     let (first, second) = (client(), client())
     let all = try tunnels(2, of: first, over: rig) + tunnels(2, of: second, over: rig)
     try rig.run(for: .seconds(10))
-    // Its client has its share.
+    // The client is within its share.
     let more = try rig.begin(.get, of: second)
     try rig.run(for: .seconds(12))
     #expect(more.error?.code == .refused)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Byway
 
-/// What a log is told of a link that cannot be opened, in virtual time.
+/// Log messages about a link that cannot be opened, in virtual time.
 @Suite struct LinkLogTests {
   private final class Lines: Sendable {
     let all = Mutex<[String]>([])

@@ -1,7 +1,6 @@
 import Dispatch
 
-/// Runs what computes for long on a thread of its own. On the threads that all tests share it would hold up those that
-/// wait for the clock.
+/// A separate thread for long computations. On the threads shared by all tests, they would delay tests that depend on timing.
 final class OwnThread: TaskExecutor {
   static let shared = OwnThread()
 
@@ -12,7 +11,7 @@ final class OwnThread: TaskExecutor {
     queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 
-  /// With the caller's task-local values, by which a failure finds its test.
+  /// Runs work with the caller's task-local values, through which a failure finds its test.
   static func run(_ work: @escaping @Sendable () throws -> Void) async throws {
     try await withTaskExecutorPreference(shared) { try await onExecutor(work) }
   }

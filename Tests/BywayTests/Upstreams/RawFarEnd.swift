@@ -1,30 +1,30 @@
 import HTTP2Session
 import NIOCore
 
-/// A far end that is no server, frame by frame: what each manner answers is all that ever comes from it.
+/// A far end that is not a regular server. It sends only the frames of its manner.
 final class RawFarEnd: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
   enum Manner {
-    /// Its SETTINGS come, and nothing after that.
+    /// Sends SETTINGS and nothing after that.
     case deaf
-    /// Goes with the first request (RFC 9113 §6.8), of which it has seen nothing.
+    /// Sends GOAWAY at the first request (RFC 9113 §6.8), as if it had not seen it.
     case goesAway
-    /// Ends each request at once.
+    /// Resets each request immediately.
     case resets(HTTP2ErrorCode)
-    /// It speaks HTTP/1.1, and not well.
+    /// Sends invalid HTTP/1.1.
     case garbage
-    /// Allows so many streams at once, and answers when a test says so.
+    /// Allows this many concurrent streams, and responds when the test says so.
     case allows(UInt8)
   }
 
   private let manner: Manner
   private var received: [UInt8] = []
   private var isGreeted = false
-  /// Requests that have reached it.
+  /// The number of requests that have arrived.
   private(set) var requests = 0
-  /// Those of them that are not answered.
+  /// The requests that are not answered yet.
   private var open: [[UInt8]] = []
   private var context: ChannelHandlerContext?
 
@@ -45,7 +45,7 @@ final class RawFarEnd: ChannelInboundHandler {
     self.context = nil
   }
 
-  /// Sends SETTINGS with another limit of streams.
+  /// Sends SETTINGS with another stream limit.
   func allow(_ limit: UInt8) {
     if let context { send(4, [0, 3, 0, 0, 0, limit], context: context) }
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Byway
 
-/// Every state and every event, as docs/request-life.md has them, and what a request may spend.
+/// Every state and event as in docs/request-life.md, and the budget of a request.
 @Suite("States of a request") struct RequestLifeTests {
   private static func seconds(_ time: UInt64) -> NIODeadline { .uptimeNanoseconds(time * 1_000_000_000) }
   private static let lost = BywayError(.linkLost, "lost")
@@ -13,7 +13,7 @@ import Testing
     "waiting for a connection", "waiting for its turn", "on trust", "sent", "answered", "ended",
   ]
 
-  /// A budget that no event but the one in question exhausts, the event, and when.
+  /// An event, its time, and a budget that no other event exhausts.
   private struct Case {
     var budget = RequestLife.Budget(patience: .seconds(60), queueing: .seconds(60), response: .seconds(60))
     let event: RequestLife.Event
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  /// What the table calls it.
+  /// Returns the table's name of an outcome.
   private static func outcome(from before: String, _ step: RequestLife.Step, to state: RequestLife.State) -> String {
     switch step {
     case .nothing: before == name(state) ? "—" : name(state)
@@ -153,7 +153,7 @@ import Testing
       Issue.record("its patience had no end")
       return
     }
-    // It may have been acted on, whatever is known of the last connection.
+    // An earlier attempt may have been processed, whatever is known of the last one.
     #expect(life.processing == .possible)
   }
 

@@ -5,15 +5,15 @@ import TestWire
 
 @testable import Byway
 
-/// What became of one request.
+/// The recorded response to one request.
 final class RiggedResponse: ResponseSink {
   let begin: NIODeadline
   let deadline: NIODeadline?
-  /// When the head came.
+  /// The time at which the head arrived.
   private(set) var answer: NIODeadline?
   private(set) var end: NIODeadline?
   private(set) var error: BywayError?
-  /// More than one means that somebody does not know what he said.
+  /// The number of ends; more than one is an error of the upstream.
   private(set) var endings = 0
   private(set) var isCancelled = false
   private(set) var callsAfterEnd = 0
@@ -72,13 +72,13 @@ final class RiggedResponse: ResponseSink {
   func didConsumeRequest(_ bytes: Int) {}
 }
 
-/// An origin that does what a test says, for each request.
+/// An origin whose responses the test sets.
 final class RiggedOrigin: ExchangeHandler {
   enum Answer {
     case answers(after: TimeAmount)
-    /// Nothing at all.
+    /// Sends nothing.
     case hangs
-    /// Its head and some bytes, and then nothing.
+    /// Sends a head and some bytes, and then nothing.
     case stalls
   }
 

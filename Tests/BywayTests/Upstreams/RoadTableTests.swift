@@ -3,7 +3,7 @@ import Testing
 
 @testable import Byway
 
-/// Which road is next, in virtual time.
+/// The order in which links are tried, in virtual time.
 @Suite struct RoadTableTests {
   private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
   private let error = BywayError(.linkUnavailable, "Nobody listens.")
@@ -19,7 +19,7 @@ import Testing
     #expect(table.next(without: [1], at: start) == 2)
     #expect(table.next(without: [1, 2], at: start) == 0)
     #expect(table.next(without: [0, 1, 2], at: start) == nil)
-    // Once its pause is over it is the best again.
+    // After its pause the link is the best again.
     #expect(table.next(without: [], at: start + .seconds(2)) == 0)
   }
 
@@ -33,7 +33,7 @@ import Testing
       while now < start + .minutes(10) {
         table.failed(0, error, at: now, fraction: fraction)
         let next = table.nextTrial(betterThan: 1)?.at ?? now
-        // A way back is never late by more than this.
+        // The delay until a link is tried again is limited to this.
         #expect(next - now <= max(.seconds(2), .nanoseconds((now - start).nanoseconds / 4)))
         pauses.append(next - now)
         now = next
@@ -63,7 +63,7 @@ import Testing
     table.taken(0, at: now)
     table.failed(0, error, at: now + .hours(1), fraction: 1)
     #expect(table.trial(of: 0) == .seconds(3))
-    // The first time is no trial.
+    // The first use is not a trial.
     table.taken(0, at: now + .hours(2))
     table.failed(0, error, at: now + .hours(2) + .seconds(1), fraction: 1)
     #expect(table.trial(of: 0) == .seconds(3))

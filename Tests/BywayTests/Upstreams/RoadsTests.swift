@@ -6,7 +6,7 @@ import Testing
 
 @testable import Byway
 
-/// A device with two roads, of which one or the other is cut, silent or slow; in virtual time.
+/// A device with two links, in virtual time; one or the other is cut, silent or slow.
 @Suite("Several links of a device", .timeLimit(.minutes(1))) struct RoadsTests {
   private final class World {
     var loop: EmbeddedEventLoop?
@@ -32,7 +32,7 @@ import Testing
     return response
   }
 
-  // MARK: The first that works
+  // MARK: Choice of a link
 
   @Test("the better link is used, and the other one is not opened", arguments: UpstreamRig.Framing.allCases)
   func better(_ framing: UpstreamRig.Framing) throws {
@@ -245,9 +245,9 @@ import Testing
     #expect(served(1) == 1)
   }
 
-  // MARK: Back
+  // MARK: Fail-back
 
-  /// A request every 200 ms.
+  /// Sends a request every 200 ms.
   private func use(_ rig: UpstreamRig, for time: TimeAmount, until isMet: () -> Bool = { false }) throws {
     let end = rig.loop.now + time
     while rig.loop.now < end, !isMet() {
@@ -272,7 +272,7 @@ import Testing
     try use(rig, for: .seconds(12)) { served(0) > before.0 }
     #expect(rig.loop.now - repair <= .seconds(10))
     if framing == .http2 { #expect(rig.loop.now - repair >= .seconds(3)) }
-    // And all of it.
+    // After another second all requests use the better link.
     try use(rig, for: .seconds(1))
     let lesser = served(1)
     try use(rig, for: .seconds(5))
@@ -309,7 +309,7 @@ import Testing
       if served(0) > before { changes += 1 }
     }
     #expect((1...3).contains(changes), "\(changes)")
-    // It is forgiven when it stays.
+    // The link's failures are forgotten when it is stable.
     rig.repair(0)
     let before = served(0)
     try use(rig, for: .minutes(3)) { served(0) > before }
@@ -345,7 +345,7 @@ import Testing
     #expect(rig.connectionCount(on: 0) == 1)
   }
 
-  // MARK: Looking after it
+  // MARK: Status and shutdown
 
   @Test("the status has the state of each link with the reason")
   func status() throws {

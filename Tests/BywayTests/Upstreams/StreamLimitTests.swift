@@ -5,7 +5,7 @@ import Testing
 
 @testable import Byway
 
-/// A far end allows few streams; in virtual time.
+/// A peer that allows few streams, in virtual time.
 @Suite("Peer with a low stream limit", .timeLimit(.minutes(1))) struct StreamLimitTests {
   private final class Client {}
 
@@ -23,7 +23,7 @@ import Testing
     return rig
   }
 
-  /// With an origin that answers after a while, and a link that is open.
+  /// Returns a rig with an open link and an origin that responds after a while.
   private func rig(limit: Int) throws -> (UpstreamRig, RiggedOrigin) {
     final class Loop { weak var rig: UpstreamRig? }
     let loop = Loop()
@@ -120,7 +120,7 @@ import Testing
     let raw = RawFarEnd(.allows(4))
     let rig = try rig(raw)
     let responses = try (0..<3).map { _ in try rig.begin(.post) }
-    // It comes before the requests have left.
+    // The new limit arrives before the requests have been sent.
     raw.allow(0)
     try rig.pass()
     for _ in 0..<5 {

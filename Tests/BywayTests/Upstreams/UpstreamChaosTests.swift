@@ -6,7 +6,7 @@ import Testing
 
 @testable import Byway
 
-/// Upstreams whose far end does all that can go wrong, at random, in virtual time. A failure names its seed.
+/// Upstreams with random faults of the far end, in virtual time. A failure contains its seed.
 @Suite("Upstreams with random faults", .timeLimit(.minutes(2))) struct UpstreamChaosTests {
   private final class World {
     var random: SeededRandom
@@ -29,7 +29,7 @@ import Testing
   private struct Bounds {
     static let patience = TimeAmount.seconds(2)
     static let response = TimeAmount.seconds(6)
-    /// Of a request without a deadline of its own: all that its budget gives it.
+    /// The longest life of a request without its own deadline, according to its budget.
     static let longest = patience + .seconds(10) + .nanoseconds(4 * response.nanoseconds) + .seconds(1)
   }
 
@@ -74,10 +74,10 @@ import Testing
       if world.random.chance(0.1) { look() }
     }
 
-    // The far end is well again, and so is the upstream, once the last try that hangs has been given up.
+    // The far end works again, and the upstream does once the last hanging attempt is abandoned.
     world.isCalm = true
     rig.thaw()
-    // A response that never ends would keep its stream.
+    // An endless response would keep its stream.
     for response in responses where response.answer != nil { response.cancel() }
     try rig.run(for: .seconds(20))
     let last = try rig.begin()
@@ -106,7 +106,7 @@ import Testing
     for response in responses + [last] { response.request = nil }
     responses = []
     rig.letGo()
-    // Tries that were under way, and pauses.
+    // Attempts in progress, and pauses.
     rig.loop.advanceTime(by: .minutes(10))
     rig.loop.run()
     #expect(upstream == nil, "seed \(seed): something holds the upstream")

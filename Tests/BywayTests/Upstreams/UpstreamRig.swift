@@ -7,24 +7,24 @@ import TestWire
 
 @testable import Byway
 
-/// An upstream and what it dials, in virtual time: a test says what becomes of each try to connect, and what the far end
-/// answers.
+/// An upstream and its far ends in virtual time. The test sets the outcome of each attempt to connect and the far ends'
+/// responses.
 final class UpstreamRig {
   enum Framing: CaseIterable { case http1, http2 }
 
-  /// What becomes of a try to connect.
+  /// The outcome of an attempt to connect.
   enum Opening: CaseIterable {
     case opens
     case refused
-    /// Until its deadline.
+    /// The attempt fails at its deadline.
     case hangs
-    /// Not even then.
+    /// The attempt does not end at its deadline, and succeeds 20 s later.
     case forgotten
-    /// And nobody is at its far end, as on a serial line.
+    /// The channel opens without a peer, as on a serial line.
     case silent
-    /// The channel is good, and the far end has reset it when somebody reads.
+    /// The channel opens, and is reset before the first read.
     case resets
-    /// Likewise, and the far end has ended it in good order.
+    /// The channel opens, and is closed regularly before the first read.
     case closes
   }
 
@@ -55,29 +55,29 @@ final class UpstreamRig {
   let loop = EmbeddedEventLoop()
   let framing: Framing
   private(set) var upstream: (any Upstream)?
-  /// The same, where gateways dial.
+  /// The upstream, if gateways dial.
   private(set) var gateways: HTTP2Upstream?
-  /// At the far end of each road.
+  /// The origin at the far end of each link.
   private let origins: [any ExchangeHandler]
-  /// In the places of some of them.
+  /// Raw far ends that replace the origins of some links.
   var rawFarEnds: [Int: RawFarEnd] = [:]
   private var wires: [Wire] = []
   private var opened: [Int: Int] = [:]
-  /// When each try to connect began.
+  /// The time of each attempt to connect.
   private(set) var dials: [NIODeadline] = []
-  /// Over which road each of them went.
+  /// The link of each attempt.
   private(set) var dialedRoads: [Int] = []
-  /// The streams that the far end allows at once.
+  /// The far end's limit of concurrent streams.
   var streamLimit = 256
-  /// What becomes of the next try, and after how long.
+  /// Returns the outcome of the next attempt, and its delay.
   var opening: () -> (Opening, after: TimeAmount) = { (.opens, .zero) }
-  /// The same, where there are several roads.
+  /// The outcomes by link, if there are several.
   var openings: [Int: (Opening, after: TimeAmount)] = [:]
   private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
   /// - Parameters:
-  ///   - responseTimeout: from the end of a request to the response's head.
-  ///   - jitter: of the pauses between tries.
+  ///   - responseTimeout: the time from the end of a request to the response's head.
+  ///   - jitter: the random part of the pauses between attempts.
   convenience init(
     _ framing: Framing, origin: any ExchangeHandler, patience: TimeAmount = .seconds(5),
     responseTimeout: TimeAmount = .seconds(60), maximumConnections: Int = 4,
@@ -88,7 +88,7 @@ final class UpstreamRig {
       maximumConnections: maximumConnections, jitter: jitter)
   }
 
-  /// - Parameter origins: one for each road.
+  /// - Parameter origins: one for each link.
   init(
     _ framing: Framing, roads origins: [any ExchangeHandler], patience: TimeAmount = .seconds(5),
     responseTimeout: TimeAmount = .seconds(60), maximumConnections: Int = 4,
@@ -123,7 +123,7 @@ final class UpstreamRig {
     }
   }
 
-  /// Of a name that gateways dial for.
+  /// Makes an upstream for a device whose gateways dial.
   init(sharing: GatewaySharing) {
     framing = .http2
     origins = []
@@ -134,7 +134,7 @@ final class UpstreamRig {
     upstream = gateways
   }
 
-  /// A gateway dials, and has said who it is.
+  /// Makes a gateway dial and identify itself.
   func gatewayDials(_ origin: any ExchangeHandler) throws {
     try gatewayDials { wire in
       wire.server = HTTP2ServerConnection.start(
@@ -149,7 +149,7 @@ final class UpstreamRig {
     }
   }
 
-  /// Each has a road of its own, for this rig.
+  /// Makes a gateway dial over a new link of this rig.
   private func gatewayDials(_ start: (Wire) throws -> Void) throws {
     let wire = try Wire(dials.count, on: loop)
     dials.append(loop.now)
@@ -169,7 +169,7 @@ final class UpstreamRig {
     while loop.now < end, !isMet() { try pass() }
   }
 
-  /// One step of time, and the bytes of that time.
+  /// Advances time by one step, and passes the bytes of that time.
   func pass() throws {
     for wire in wires where !wire.isFrozen {
       try Self.carry(from: wire.near, to: wire.far)
@@ -195,7 +195,7 @@ final class UpstreamRig {
     dialedRoads.append(road)
     let promise = loop.makePromise(of: (any Channel).self)
     let (wanted, delay) = openings[road] ?? opening()
-    // Who dials in a busy loop gets no further, so that a test can see it.
+    // A dialer in a busy loop is stopped here, so that the test can detect it.
     let opening = loop.now + delay > deadline || dials.count > 10_000 ? .hangs : wanted
     let end = Unshared((self, promise))
     switch opening {
@@ -216,7 +216,7 @@ final class UpstreamRig {
     opened[road, default: 0] += 1
     switch opening {
     case .resets:
-      // The gate keeps it, as it does where a socket learns of it before its owner reads.
+      // The channel keeps the error until its owner reads, as a socket does.
       wire.near.pipeline.fireErrorCaught(IOError(errnoCode: ECONNRESET, reason: "read"))
       wire.far.close(promise: nil)
     case .closes:
@@ -240,11 +240,11 @@ final class UpstreamRig {
     promise.succeed(wire.near)
   }
 
-  // MARK: Disturbances
+  // MARK: Faults
 
   var connectionCount: Int { wires.filter(\.near.isActive).count }
 
-  /// As when the far end's process is killed.
+  /// Resets a connection, as if the far end's process was killed.
   func reset(_ index: Int = 0) {
     guard wires.indices.contains(index) else { return }
     reset(wires[index])
@@ -255,13 +255,13 @@ final class UpstreamRig {
     wire.far.close(promise: nil)
   }
 
-  /// All that goes over a road ends, and nothing more does.
+  /// Resets all connections of a link, and refuses new ones.
   func cut(_ road: Int) {
     openings[road] = (.refused, .zero)
     for wire in wires where wire.road == road { reset(wire) }
   }
 
-  /// Likewise, and nobody is told.
+  /// Stops all bytes on a link without a notification.
   func silence(_ road: Int) {
     openings[road] = (.silent, .zero)
     for wire in wires where wire.road == road { wire.isFrozen = true }
@@ -282,17 +282,17 @@ final class UpstreamRig {
     if wires.indices.contains(index) { wires[index].far.close(promise: nil) }
   }
 
-  /// The far end of each connection over a road ends it in good order.
+  /// Closes every connection of a link regularly at its far end.
   func close(on road: Int) {
     for wire in wires where wire.road == road { wire.far.close(promise: nil) }
   }
 
-  /// As when the far end is asked to stop.
+  /// Drains a connection's far end.
   func drain(_ index: Int = 0) {
     if wires.indices.contains(index) { wires[index].server?.drain() }
   }
 
-  /// As when the far end is stopped for a while.
+  /// Suspends or resumes a connection's far end.
   func setFrozen(_ isFrozen: Bool, _ index: Int = 0) {
     if wires.indices.contains(index) { wires[index].isFrozen = isFrozen }
   }
@@ -310,10 +310,10 @@ final class UpstreamRig {
     return response
   }
 
-  /// The same for one of several clients.
+  /// Begins a request of one of several clients.
   /// - Parameters:
-  ///   - client: whose identity is that of its connection.
-  ///   - user: by name.
+  ///   - client: the connection, which identifies the client.
+  ///   - user: the user's name.
   func begin(_ fields: FieldSection, of client: AnyObject, user: String? = nil, isComplete: Bool = true) throws
     -> RiggedResponse
   {

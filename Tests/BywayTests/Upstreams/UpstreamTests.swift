@@ -5,7 +5,7 @@ import Testing
 
 @testable import Byway
 
-/// How long exchanges wait for connections that do not come, end at once, or are lost; in virtual time.
+/// Waits of exchanges for connections that do not open, end at once or are lost, in virtual time.
 @Suite("Upstreams without a connection", .timeLimit(.minutes(1))) struct UpstreamTests {
   private final class Box {
     var loop: EmbeddedEventLoop?
@@ -50,7 +50,7 @@ import Testing
     try rig.run(for: .seconds(20)) { response.isOver }
     #expect(response.end == response.begin + .seconds(5))
     #expect(response.error?.processing == BywayError.Processing.none)
-    // With pauses that double, and not in a busy loop.
+    // The attempts have doubling pauses, and are not a busy loop.
     #expect((4...12).contains(rig.dials.count), "\(rig.dials.count)")
   }
 
@@ -88,7 +88,7 @@ import Testing
     }
     try rig.run(for: .seconds(20))
     for response in responses { #expect(response.end == response.begin + .seconds(5)) }
-    // The next try is as good as the first was not.
+    // The next attempt succeeds.
     rig.opening = { (.opens, .zero) }
     try rig.run(for: .seconds(60)) { rig.connectionCount > 0 }
     let next = try rig.begin()
@@ -117,7 +117,7 @@ import Testing
     rig.opening = { (.opens, after: .seconds(8)) }
     let first = try rig.begin()
     try rig.run(for: .seconds(8))
-    // It is told why before its patience is over.
+    // The reason is reported before the link timeout.
     #expect(first.error?.message == "hung")
     let second = try rig.begin()
     try rig.run(for: .seconds(10)) { second.isOver }
@@ -138,13 +138,13 @@ import Testing
       #expect(response.error?.message.contains("nothing has come from its far end") == true)
       #expect(response.error?.processing == .possible)
     }
-    // Somebody comes: who has begun meanwhile is served.
+    // A peer appears: a request begun meanwhile is served.
     let third = try rig.begin()
     try rig.run(for: .seconds(3))
     rig.thaw()
     try rig.run(for: .seconds(1)) { third.isOver }
     #expect(third.status == "200")
-    // From then on an answer may take longer than that.
+    // Afterwards a response may take longer than that.
     box.answer = .hangs
     let slow = try rig.begin()
     try rig.run(for: .seconds(20))

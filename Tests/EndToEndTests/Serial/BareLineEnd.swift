@@ -5,13 +5,13 @@ import NIOPosix
 import SerialTransport
 import Synchronization
 
-/// The far end of a line that does only the line layer: each session is a TCP connection to some server, byte for byte.
+/// The far end of a line with only the line layer: each session becomes a TCP connection to a server, byte for byte.
 final class BareLineEnd: Sendable {
   private let listener: any Listener
   private let carrying: Task<Void, any Error>
   private let sessions = Mutex((all: 0, open: 0, most: 0))
 
-  /// How many sessions there were, and how many at once.
+  /// The number of sessions in total, and the highest number of concurrent ones.
   var counts: (all: Int, most: Int) { sessions.withLock { ($0.all, $0.most) } }
 
   static func start(on line: String, port: Int) async throws -> BareLineEnd {
@@ -32,7 +32,7 @@ final class BareLineEnd: Sendable {
   }
 
   private final class Carry: @unchecked Sendable {
-    // Sendable: written once, before the first session can come.
+    // Sendable, because it is written once, before the first session.
     weak var end: BareLineEnd?
   }
 
@@ -62,7 +62,7 @@ final class BareLineEnd: Sendable {
   }
 }
 
-/// Hands on what arrives, and how it ends.
+/// A handler that forwards bytes and the end of a channel to another.
 private final class Passing: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 

@@ -5,7 +5,7 @@ import TestTools
 import Testing
 
 extension EndToEnd {
-  /// A line with `?http=1.1` leads to a server that knows nothing of Byway, behind an end that does only the line layer.
+  /// A line with `?http=1.1` leads to an ordinary server behind an end that has only the line layer.
   @Suite("HTTP/1.1 on a serial line") struct HTTP1LineTests {
     @Test(
       "six concurrent requests share the one session of a line, and are served in order",
@@ -26,7 +26,7 @@ extension EndToEnd {
       let proxy = try await BywayProcess.proxy(["--link", line.near + "&http=1.1", "--listen", "127.0.0.1:0"])
       let url = try proxy.url
 
-      // Each takes half a second of the line: the others come while the first is under way.
+      // Each response takes half a second of the line, so the other requests arrive during the first.
       let answers = try await withThrowingTaskGroup(of: (Int, CurlAnswer).self) { requests in
         for index in 0..<6 {
           requests.addTask { (index, try await Curl.fetch(url + "/file\(index)", within: .seconds(60))) }
@@ -60,7 +60,7 @@ extension EndToEnd {
       let url = try proxy.url + "/echo"
       for (index, arguments) in [[url], ["-d", "one", url], ["-d", "two", url], [url]].enumerated() {
         #expect(try await Curl.fetch(arguments).json(Echo.self).request == index + 1)
-        // However long it was not used.
+        // Also after an idle time.
         try await Task.sleep(for: .milliseconds(400))
       }
       #expect(end.counts.all == 1)

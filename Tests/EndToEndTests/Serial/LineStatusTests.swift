@@ -5,7 +5,7 @@ import TestTools
 import Testing
 
 extension EndToEnd {
-  /// What both ends of a line say of it while they run.
+  /// The status of a line as both ends report it.
   @Suite("Status of a serial line") struct LineStatusTests {
     private let folder: TemporaryFolder
 
@@ -24,7 +24,7 @@ extension EndToEnd {
       return String(decoding: result.output, as: UTF8.self)
     }
 
-    /// Of the daemon's metrics, through its control socket.
+    /// Returns whether a daemon's metrics show the link as up, through its control socket.
     private func isUp(_ daemon: String) async throws -> Bool {
       let socket = folder["byway/\(daemon)/control.sock"]
       let text = try await Curl.fetch("--unix-socket", socket, "http://byway/metrics").text
@@ -58,7 +58,7 @@ extension EndToEnd {
         try await EndToEnd.waitUntil("\(end) notices", within: .seconds(5)) {
           try await self.link(of: end)["state"]?.text == "interrupted"
         }
-        // What the log says once it has looked again for the device.
+        // The log has the reason once the daemon has looked for the device again.
         try await EndToEnd.waitUntil("\(end) knows why", within: .seconds(5)) {
           try await self.link(of: end)["reason"]?.text?.isEmpty == false
         }

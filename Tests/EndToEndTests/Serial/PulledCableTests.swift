@@ -51,7 +51,7 @@ extension EndToEnd {
       }
       let arrivals = try await passage.arrivals()
       #expect(arrivals.filter { $0.hasPrefix("POST") }.count == 10, "\(kind): \(arrivals)")
-      // Ten came over the line, and ten were ours, to compare with.
+      // Ten requests came over the line, and the test sent ten itself, for comparison.
       #expect(arrivals.filter { $0.hasPrefix("GET") }.count == 20, "\(kind): \(arrivals)")
       await passage.stop()
     }

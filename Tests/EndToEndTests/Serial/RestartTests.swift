@@ -4,7 +4,7 @@ import TestPeers
 import Testing
 
 extension EndToEnd {
-  /// An end of a line that dies and is started again, while the line itself knows nothing of it.
+  /// A process at one end of a line that is restarted, while the line itself stays connected.
   @Suite("Restart on a serial line") struct RestartTests {
     @Test("when the gateway restarts, a GET is repeated, and a POST fails at once with the reason")
     func gateway() async throws {
@@ -22,7 +22,7 @@ extension EndToEnd {
       #expect(problem.status == 502)
       #expect(problem.proxyStatus.contains("error=connection_terminated"), "\(problem.proxyStatus)")
       #expect(problem.words.contains("was restarted"), "\(problem.words)")
-      // Half a second where nothing else runs. Silence alone would tell after 15 s.
+      // 0.5 s on an idle machine. Detection by silence alone would take 15 s.
       #expect(delay < .seconds(8), "\(delay)")
 
       #expect(try await get.status == 200)

@@ -5,7 +5,7 @@ import TestTools
 import Testing
 
 extension EndToEnd {
-  /// Commands over lines, good and bad: what a user sees.
+  /// Commands over good and bad serial lines, as a user sees them.
   @Suite("Commands over a serial line") struct SerialCommandTests {
     @Test("a request succeeds over a serial line") func request() async throws {
       let passage = try await SerialLineWithGateway()
@@ -140,7 +140,7 @@ extension EndToEnd {
       let log = (0..<60).map { "[    0.\(100_000 + $0)] Booting Linux, and saying so at length\r\n" }.joined()
       let noisy = LineConfiguration(faults: [ForeignLogLine(every: .seconds(1))])
       let line = try SerialLine(noisy)
-      // What a program finds that opens the device later, and what still arrives while it does.
+      // Bytes that a program finds when it opens the device later, and bytes that arrive meanwhile.
       try line.write(log, at: .a)
       try line.write(log, at: .b)
       let passage = try await SerialPassage(over: line)
@@ -159,7 +159,7 @@ extension EndToEnd {
   }
 }
 
-/// A gateway on a line, for clients of its own kind.
+/// A gateway on a line, for other clients than the usual proxy.
 private struct SerialLineWithGateway {
   let line: SerialLine
   let folder: TemporaryFolder

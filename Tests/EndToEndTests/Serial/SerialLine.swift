@@ -4,14 +4,13 @@ import LineEmulation
 import TestPeers
 import TestTools
 
-/// An emulated line whose devices are found under names that stay, as udev's /dev/serial/by-id does it: the gateway's is
-/// end b.
+/// An emulated line whose devices have stable names, like udev's /dev/serial/by-id. The gateway's device is end b.
 final class SerialLine: Sendable {
   private let emulation: PseudoTerminalLine
   private let folder: TemporaryFolder
   private let baud: Int
 
-  /// - Parameter back: the direction from the gateway, where it differs.
+  /// - Parameter back: the direction from the gateway, if it differs.
   init(_ configuration: LineConfiguration, back: LineConfiguration? = nil) throws {
     let folder = try TemporaryFolder()
     self.folder = folder
@@ -22,10 +21,10 @@ final class SerialLine: Sendable {
     for end in [PseudoTerminalLine.End.a, .b] { Self.name(end, emulation.path(of: end), in: folder) }
   }
 
-  /// Its faults' decisions; to be told where a test fails.
+  /// The seed of the line's faults, to be reported by a failing test.
   var seed: UInt64 { emulation.seed }
 
-  /// The client's link and the gateway's.
+  /// The links of the client and of the gateway.
   var near: String { address(.a) }
   var far: String { address(.b) }
 
@@ -35,7 +34,7 @@ final class SerialLine: Sendable {
   func cut(_ kind: Cut.Kind) { emulation.cut(kind) }
   func restore() { emulation.restore() }
 
-  /// Leaves something on the line that no program of ours has written.
+  /// Writes text to the line, as another program would.
   func write(_ text: String, at end: PseudoTerminalLine.End) throws {
     guard let device = FileHandle(forWritingAtPath: emulation.path(of: end)) else {
       throw PeerFailure("no device at end \(end)")

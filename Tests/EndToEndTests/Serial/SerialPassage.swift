@@ -4,7 +4,7 @@ import TestPeers
 import TestTools
 import Testing
 
-/// Origin, gateway, emulated line and proxy, all running. What is killed can be started again on the same line.
+/// A running origin, gateway, emulated line and proxy. A killed process can be restarted on the same line.
 struct SerialPassage: Sendable {
   let line: SerialLine
   let folder: TemporaryFolder
@@ -34,12 +34,12 @@ struct SerialPassage: Sendable {
 
   var url: String { get throws { try proxy.url } }
 
-  /// What came to the origin's /held and /noise, once so many have.
+  /// Waits until at least `count` requests have reached the origin's /held and /noise, and lists them.
   func arrivals(atLeast count: Int = 0) async throws -> [String] {
     try await direct("/arrivals?count=\(count)").json()
   }
 
-  /// A body without any link, to compare with.
+  /// Requests a body from the origin directly, for comparison.
   func direct(_ target: String) async throws -> CurlAnswer {
     try await Curl.fetch("--unix-socket", folder["o"], "http://origin\(target)")
   }
@@ -52,10 +52,10 @@ struct SerialPassage: Sendable {
 }
 
 extension BywayProcess {
-  /// Where a proxy is reached.
+  /// The URL of a proxy.
   var url: String { get throws { try "http://\(endpoint())" } }
 
-  /// Ends it as a power cut does. When this returns the process is gone, and its lock on a port with it.
+  /// Kills the process, and returns when it has exited and released its lock on a port.
   func kill() async throws {
     process.send(SIGKILL)
     // The process keeps its descriptors until its last thread has left the kernel: seconds on a loaded machine.

@@ -4,7 +4,7 @@ import TestPeers
 import Testing
 
 extension EndToEnd {
-  /// Much at once on a line of 115,200 baud.
+  /// Concurrent traffic on a line of 115,200 baud.
   @Suite("Shared serial line") struct SharedLineTests {
     @Test("two hundred concurrent small requests complete over a serial line") func burst() async throws {
       let passage = try await SerialPassage(LineConfiguration())
@@ -41,7 +41,7 @@ extension EndToEnd {
       #expect(try await upload.json(Upload.self) == Upload(length: size, sha256: String(digest)))
       let downloaded = try await download
       #expect(downloaded.body == (try Data(contentsOf: URL(filePath: file))))
-      // About 50 ms where nothing else runs; all that waits in front of them would be seven seconds.
+      // About 50 ms on an idle machine; waiting for everything queued would take seven seconds.
       #expect(times.count >= 5)
       #expect(times.sorted()[times.count / 2] < 1, "\(times)")
       await passage.stop()
@@ -50,12 +50,12 @@ extension EndToEnd {
 }
 
 extension Waiting {
-  /// Nobody asks for anything.
+  /// A line without requests.
   @Suite("Idle serial line") struct IdleLineTests {
     @Test("an idle line carries at most 30 bytes in 10 s in each direction") func idle() async throws {
       let passage = try await SerialPassage(LineConfiguration())
       #expect(try await Curl.fetch(passage.url + "/").status == 200)
-      // The last acknowledgements, and what is measured of a line at rest.
+      // The last acknowledgements, and measurements of an idle line.
       try await Task.sleep(for: .seconds(3))
       let before = (passage.line.toGateway.sent, passage.line.toClient.sent)
       try await Task.sleep(for: .seconds(20))

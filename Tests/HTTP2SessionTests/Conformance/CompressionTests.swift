@@ -32,7 +32,7 @@ import Testing
 
   @Test("the header table stays in sync after a refused head") func tableSurvives() {
     let client = RawClient()
-    // The first head is malformed, and puts x: 1 into the table; the second refers to it.
+    // The first head is malformed, and adds x: 1 to the table; the second one refers to that entry.
     client.send(.headers(1, [0x40, 0x01, 0x78, 0x01, 0x31]))
     client.send(.headers(3, HPACK.get + [0xBE]))
     #expect(client.isAnswered(3))

@@ -107,7 +107,7 @@ import Testing
 }
 
 extension FieldSection {
-  /// As `HPACK.request` orders them.
+  /// The fields in the order of `HPACK.request`.
   fileprivate var reordered: FieldSection {
     var section: FieldSection = [":method": "GET", ":scheme": "http", ":path": "/", ":authority": "device"]
     for line in lines where !line.field.isPseudo { section.append(line, of: self) }

@@ -1,9 +1,9 @@
 import HTTP2Session
 import Testing
 
-/// RFC 9113 §5: every kind of frame in every state of a stream that a client can bring about.
+/// RFC 9113 §5: every kind of frame in every stream state that a client can cause.
 @Suite struct StreamStateTests {
-  /// The ways into a state of stream 1, on a server that does or does not answer.
+  /// The states of stream 1, on a server that does or does not respond.
   enum State: String, CaseIterable, Sendable {
     case idle, open, halfClosedRemote, closedByEnd, closedByPeerReset, closedByOurReset
 
@@ -50,7 +50,7 @@ import Testing
     switch (state, input) {
     case (_, .continuation), (_, .pushPromise): .connectionError([.protocolError])
     case (_, .priority): .ignored
-    // Trailers without a request: the header block is malformed.
+    // Trailers without a request are a malformed header block.
     case (.idle, .headers): .streamError(1, [.protocolError])
     case (.idle, _): .connectionError([.protocolError])
     case (.open, .data), (.open, .headers): .answered(1)
@@ -60,7 +60,7 @@ import Testing
     case (.closedByEnd, .data), (.closedByEnd, .headers): .connectionError([.streamClosed])
     case (.closedByPeerReset, .data), (.closedByPeerReset, .headers): .streamError(1, [.streamClosed])
     case (.closedByEnd, _), (.closedByPeerReset, _): .ignored
-    // It cannot know yet: whatever arrives is dropped.
+    // The client cannot know of the reset yet, so all its frames are dropped.
     case (.closedByOurReset, _): .ignored
     }
   }
@@ -106,7 +106,7 @@ import Testing
     ignorant.send(bytes: RawClient.magic + RawFrame.settings().bytes)
     ignorant.send(.get(1), .get(3), .post(5))
     #expect(ignorant.streamError(5) == .refusedStream)
-    // What was under way on it is not a mistake.
+    // Frames already on their way are not an error.
     ignorant.send(.data(5, [1]), .data(5, [2], flags: RawFrame.endStream))
     #expect(ignorant.isAlive)
   }
