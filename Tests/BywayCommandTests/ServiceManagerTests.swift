@@ -11,7 +11,7 @@ import Testing
 
 @testable import BywayCommand
 
-/// What daemons tell the service manager that has started them.
+/// Notifications of daemons to the service manager.
 @Suite("Service manager") struct ServiceManagerTests {
   private let folder: TemporaryFolder
 

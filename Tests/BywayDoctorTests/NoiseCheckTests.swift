@@ -40,7 +40,7 @@ import Testing
 
   @Test("the noise check reports a line without errors as sound")
   func sound() {
-    guard case .sound(let saw, _) = conclusion(.sound) else { Issue.record("it is not sound"); return }
+    guard case .sound(let saw, _) = conclusion(.sound) else { Issue.record("the line is not sound"); return }
     #expect(saw == "To the far end no errors in 2600 bytes, from there no errors in 2400 bytes.")
   }
 
@@ -66,6 +66,6 @@ import Testing
 
   @Test("the noise check is undecided if the far end never answers")
   func silent() {
-    guard case .undecided = conclusion(.sound, rounds: 0) else { Issue.record("it is decided"); return }
+    guard case .undecided = conclusion(.sound, rounds: 0) else { Issue.record("the check is decided"); return }
   }
 }

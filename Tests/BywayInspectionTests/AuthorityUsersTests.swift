@@ -67,7 +67,7 @@ import Testing
       #expect(scope.contains(request) == scope.contains(FieldSection(request)))
       return scope.contains(request)
     },
-    User(testDescription: "a scope that is written so") { text, place in
+    User(testDescription: "a scope in that spelling") { text, place in
       guard let host = hostText(of: text) else { return false }
       return Scope(hosts: [host]).contains(HTTPRequest(method: .get, scheme: "http", authority: "\(place)", path: "/"))
     },
@@ -84,11 +84,11 @@ import Testing
       return RedirectRule(response, to: request)?.request(after: Request(request)).head.authority
         == place.text(for: "http")
     },
-    User(testDescription: "the name of a proxy", decides: false) { text, place in
+    User(testDescription: "a proxy's name", decides: false) { text, place in
       let rules = try HostRules(names: ["\(place)"])
       return admits(rules, text)
     },
-    User(testDescription: "a proxy's name that is written so", decides: false) { text, place in
+    User(testDescription: "a proxy's name in that spelling", decides: false) { text, place in
       guard let rules = try? HostRules(names: [text]) else { return false }
       return admits(rules, "\(place)")
     },
@@ -96,7 +96,7 @@ import Testing
       guard let host = hostText(of: text) else { return false }
       return ServerTrust.key(host) == place.host.text
     },
-    User(testDescription: "the place of a peer") { text, place in
+    User(testDescription: "a peer's address") { text, place in
       guard let peer = try? PeerName(host: "a", dial: text) else { return false }
       return peer.dial == place
     },
@@ -114,7 +114,7 @@ import Testing
       let request: FieldSection = [":method": "GET", ":scheme": "http", ":authority": text, ":path": "/"]
       return (try? rules.target(of: request)) == .server(scheme: .http, host: place.host, port: port)
     },
-    User(testDescription: "a gateway's rule that is written so") { text, place in
+    User(testDescription: "a gateway's rule in that spelling") { text, place in
       let host = place.port == nil ? hostText(of: text) : nil
       guard let rule = try? AllowRule(host.map { "\($0):80" } ?? text) else { return false }
       return rule.permits(place.host, port: place.port ?? 80)

@@ -256,7 +256,7 @@ import UnixTransport
     while !told.contains("\"state\":\"up\"") { told = try await client.receive(through: "]}\n\n") }
     let begin = ContinuousClock.now
     await house.proxy.stop(within: .seconds(30))
-    #expect(ContinuousClock.now - begin < .seconds(10), "it waits for who listens")
+    #expect(ContinuousClock.now - begin < .seconds(10), "stopping waits for a client that follows events")
     client.close()
     await house.stop()
   }

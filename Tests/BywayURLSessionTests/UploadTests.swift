@@ -100,7 +100,7 @@ import Testing
   @Test("a GET with a body is refused as in Foundation, and nothing is sent")
   func bodyOfGET() async throws {
     try await withRig { _ in
-      Issue.record("It was sent.")
+      Issue.record("The request was sent.")
       return Response(status: .ok)
     } _: { rig in
       var ofData = URLRequest(url: .device())

@@ -19,38 +19,38 @@ import Testing
       testDescription: "a frame with a mask", bytes: [0x81, 0x81, 0, 0, 0, 0, 0x61], code: .protocolViolation,
       close: [3, 0xEA]),
     Violation(testDescription: "a reserved bit", bytes: [0xC1, 1, 0x61], code: .protocolViolation, close: [3, 0xEA]),
-    Violation(testDescription: "an unknown kind", bytes: [0x83, 0], code: .protocolViolation, close: [3, 0xEA]),
+    Violation(testDescription: "an unknown opcode", bytes: [0x83, 0], code: .protocolViolation, close: [3, 0xEA]),
     Violation(
       testDescription: "an unknown control frame", bytes: [0x8B, 0], code: .protocolViolation, close: [3, 0xEA]),
-    Violation(testDescription: "a cut ping", bytes: [0x09, 0], code: .protocolViolation, close: [3, 0xEA]),
+    Violation(testDescription: "a fragmented ping", bytes: [0x09, 0], code: .protocolViolation, close: [3, 0xEA]),
     Violation(
       testDescription: "a long ping", bytes: [0x89, 126, 0, 126] + [UInt8](repeating: 0, count: 126),
       code: .protocolViolation, close: [3, 0xEA]),
     Violation(
-      testDescription: "an end without a beginning", bytes: [0x80, 0], code: .protocolViolation, close: [3, 0xEA]),
+      testDescription: "a last fragment without a first", bytes: [0x80, 0], code: .protocolViolation, close: [3, 0xEA]),
     Violation(
-      testDescription: "a beginning without an end", bytes: [0x01, 1, 0x61, 0x81, 1, 0x62], code: .protocolViolation,
+      testDescription: "a new message within another", bytes: [0x01, 1, 0x61, 0x81, 1, 0x62], code: .protocolViolation,
       close: [3, 0xEA]),
     Violation(
-      testDescription: "a text of no letters", bytes: [0x81, 2, 0xC3, 0x28], code: .protocolViolation, close: [3, 0xEF]),
+      testDescription: "an invalid text", bytes: [0x81, 2, 0xC3, 0x28], code: .protocolViolation, close: [3, 0xEF]),
     Violation(
-      testDescription: "a letter cut in two messages", bytes: [0x81, 1, 0xC3], code: .protocolViolation,
+      testDescription: "a character split over two messages", bytes: [0x81, 1, 0xC3], code: .protocolViolation,
       close: [3, 0xEF]),
     Violation(
-      testDescription: "a length that nobody has memory for", bytes: [0x82, 127, 0x7F, 0, 0, 0, 0, 0, 0, 0],
+      testDescription: "a length beyond all memory", bytes: [0x82, 127, 0x7F, 0, 0, 0, 0, 0, 0, 0],
       code: .tooLarge, close: [3, 0xF1]),
     Violation(
       testDescription: "a message over the limit", bytes: [0x82, 126, 4, 1] + [UInt8](repeating: 0, count: 1025),
       code: .tooLarge, close: [3, 0xF1]),
     Violation(
-      testDescription: "pieces over the limit",
+      testDescription: "fragments over the limit",
       bytes: [0x02, 126, 4, 0] + [UInt8](repeating: 0, count: 1024) + [0x80, 1, 0], code: .tooLarge, close: [3, 0xF1]),
-    Violation(testDescription: "half a code", bytes: [0x88, 1, 3], code: .protocolViolation, close: [3, 0xEA]),
+    Violation(testDescription: "half a close code", bytes: [0x88, 1, 3], code: .protocolViolation, close: [3, 0xEA]),
     Violation(
-      testDescription: "a code that never travels", bytes: [0x88, 2, 3, 0xED], code: .protocolViolation,
+      testDescription: "a reserved close code", bytes: [0x88, 2, 3, 0xED], code: .protocolViolation,
       close: [3, 0xEA]),
     Violation(
-      testDescription: "a reason of no letters", bytes: [0x88, 3, 3, 0xE8, 0xFF], code: .protocolViolation,
+      testDescription: "an invalid reason", bytes: [0x88, 3, 3, 0xE8, 0xFF], code: .protocolViolation,
       close: [3, 0xEA]),
   ]
 

@@ -46,7 +46,7 @@ import TransportTestSupport
       channel = try? await link.transport.connect(to: link.address, context: .test())
       return channel != nil
     }
-    return try #require(channel, "nothing listens on \(address)")
+    return try #require(channel, "no listener on \(address)")
   }
 
   @Test("the newer gateway serves, which is logged once, and the older one takes over when it leaves")

@@ -1,4 +1,4 @@
-"""The device, what runs at the ends of its lines, and what is tried with them, in order."""
+"""Runs all checks in order: the device, the programs at the ends of its lines, and the tests of them."""
 import contextlib
 import os
 

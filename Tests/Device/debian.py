@@ -1,4 +1,4 @@
-"""Debian in the device: a root with systemd on a disk, made once and kept, and what starts it."""
+"""Debian in the device: a cached root disk with systemd, and the initramfs that starts it."""
 import hashlib
 import os
 import pathlib
@@ -10,12 +10,12 @@ import initramfs
 
 HERE = pathlib.Path(__file__).resolve().parent
 SUITE = "bookworm"
-# systemd as the first process, and what the package depends on.
+# systemd as the first process, and the package's dependencies.
 PACKAGES = [
     "usr-is-merged", "systemd", "systemd-sysv", "udev", "kmod", "mount", "passwd", "curl", "libstdc++6", "libnghttp2-14",
     "libserialport0", "libpsl5", "libssh2-1", "zlib1g",
 ]
-# Nobody reads these there.
+# Documentation is not needed there.
 LEFT_OUT = ["/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*"]
 SIZE = "700M"
 MODULES = ["xhci-pci", "ftdi_sio", "virtio-pci", "virtio-blk", "crc32c_generic", "ext4"]
@@ -23,7 +23,7 @@ BUILD_SECONDS = 600
 
 
 def disk(folder):
-    """The root's disk, which whoever uses it must not change. Takes a minute where there is none yet."""
+    """Returns the root disk, which users must not change. Creating it takes a minute."""
     recipe = hashlib.sha256(repr([SUITE, PACKAGES, LEFT_OUT, SIZE]).encode()).hexdigest()[:12]
     image = folder / f"debian-{SUITE}-{recipe}.ext4"
     if not image.exists():
@@ -41,7 +41,7 @@ def make(image):
     options = [f"--dpkgopt=path-exclude={pattern}" for pattern in LEFT_OUT]
     try:
         run(*as_root, "mmdebstrap", "--variant=essential", f"--include={','.join(PACKAGES)}", *options, SUITE, root)
-        # The packages that come later are to be complete.
+        # Packages installed later must be complete.
         run(*as_root, "rm", "-f", root / "etc/dpkg/dpkg.cfg.d/99mmdebstrap")
         run(*as_root, "/sbin/mke2fs", "-q", "-F", "-t", "ext4", "-d", root, draft, SIZE)
         run(*as_root, "chown", str(os.getuid()), draft)
@@ -57,8 +57,8 @@ def run(*command):
 
 
 def start_files(modules, payload):
-    """The archive that the kernel begins with: it loads what the disk needs and goes over to it. The payload's files, by their
-    names, are found in /run/box there."""
+    """Returns the initramfs, which loads the disk's drivers and switches to the disk. The payload's files are in /run/box there, by
+    their names."""
     archive = initramfs.Archive()
     for folder in ["bin", "dev", "proc", "sys", "root"]:
         archive.add_folder(folder)

@@ -1,4 +1,4 @@
-"""What is plugged in becomes a device by itself: a proxy in the box, and behind its adapter a gateway of this machine."""
+"""Discovery of plugged-in devices by a proxy in the box, with a gateway on this machine behind its adapter."""
 import contextlib
 import json
 import re
@@ -14,7 +14,7 @@ PORT = 8080
 LOG = "/tmp/discovery.log"
 PAGE = b"the hall's printer\n"
 TITLE = "Printer in the hall"
-# A question has five seconds, and who does not answer is asked again after fifteen.
+# A query times out after 5 s, and is repeated after 15 s without an answer.
 SECONDS = 40
 
 
@@ -31,7 +31,7 @@ class Origin(BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def printer(byway, line, log):
-    """A gateway of this machine that says its name, at the other end of an adapter's line."""
+    """A gateway with a name on this machine, at the other end of an adapter's line."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Origin)
     Thread(target=server.serve_forever, daemon=True).start()
     with open(log, "w") as file:
@@ -70,7 +70,7 @@ class Discovering:
         return self.shell.run(f"cat {LOG}", check=False)
 
     def get(self, name, path):
-        """A body, of the device of that name; without one of the list."""
+        """Returns a body from the device with that name, or the device list without a name."""
         host = f"{name}.localhost" if name else "localhost"
         return self.shell.run(f"byway request --link 'tcp://127.0.0.1:{PORT}?http=1.1' http://{host}{path} 2>/dev/null", 20)
 
@@ -78,7 +78,7 @@ class Discovering:
         return {device["name"]: device for device in json.loads(self.get(None, "/devices.json"))["devices"]}
 
     def wait_for(self, name, state):
-        """Until the list has a device of that name in that state: it, and the seconds that took."""
+        """Waits until the list has a device with that name and state. Returns it and the elapsed seconds."""
         begin = time.monotonic()
         while True:
             devices = self.devices()
@@ -96,7 +96,7 @@ def is_listed(proxy):
 
 
 def lists_by_strings(proxy):
-    """Whoever does not answer has the name that its adapter says; what is soldered in is not listed."""
+    """A device without an answer is named after its adapter, and built-in ports are not listed."""
     name = re.compile("qemu-usb-serial.*")
     deadline = time.monotonic() + SECONDS
     while not any(map(name.fullmatch, proxy.devices())):

@@ -1,4 +1,4 @@
-"""What happens to lines in the field, in the middle of transfers."""
+"""Disturbances of lines during transfers."""
 import contextlib
 import time
 
@@ -11,7 +11,7 @@ WAITING = "Waiting for USB adapter"
 
 
 def survives_kernel_log(proxy, shell, folder, random):
-    """The kernel's console is the link's line: what it says stands between frames, or inside one."""
+    """The kernel console shares the link's line, so its output appears between or within frames."""
     expect("ttyS1" in shell.run("cat /sys/class/tty/console/active"), "the console is another line")
     with started_download(proxy, folder) as (transfer, file):
         for number in range(1, 6):
@@ -23,13 +23,13 @@ def survives_kernel_log(proxy, shell, folder, random):
 
 
 def survives_replug(proxy, machine, gateway, folder, random, serial):
-    """In the middle of a download, and of requests that must not be made twice. It comes back under another name."""
+    """Unplugs the adapter during a download and non-repeatable requests. It returns under another name."""
     with contextlib.ExitStack() as running:
         transfer, file = running.enter_context(started_download(proxy, folder))
         counted = traffic.start_counted(proxy, running, "replugged")
         waits = gateway.text().count(WAITING)
         machine.unplug("adapter")
-        # Once the gateway has closed it, its name is free.
+        # The name is free once the gateway has closed the device.
         wait_for(machine.shell, f"test $(grep -c '{WAITING}' {gateway.log}) -gt {waits}", 10)
         machine.plug("other", "OTHER")
         wait_for(machine.shell, "test -e /dev/ttyUSB0", 10)
@@ -61,7 +61,7 @@ def answers_after_idle_replug(proxy, machine, page, serial):
 
 @contextlib.contextmanager
 def started_download(proxy, folder):
-    """A transfer of which a part has arrived, and the file that it goes to."""
+    """Returns a transfer in progress, and the file it writes."""
     file = folder / "download"
     file.unlink(missing_ok=True)
     with proxy.start("/random", "--no-buffer", output=file) as transfer:

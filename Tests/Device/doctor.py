@@ -1,4 +1,4 @@
-"""byway doctor on real drivers: what it finds, and how it leaves the port."""
+"""byway doctor on real drivers: its findings, and the port's settings afterwards."""
 import contextlib
 import json
 import os
@@ -9,12 +9,12 @@ import tty
 from guest import wait_for
 from report import expect
 
-# It may take 20 on its own account; the device is slow.
+# byway doctor itself may take 20 s; the device is slow.
 SECONDS = 60
 
 
 def examine(shell, link):
-    """Its report."""
+    """Returns the report of byway doctor."""
     text = shell.run(f"byway doctor --json '{link}'", SECONDS, check=False)
     lines = [line for line in text.splitlines() if line.startswith("{")]
     expect(len(lines) == 1, f"byway doctor says: {text}")
@@ -50,7 +50,7 @@ def saw(report, check):
 
 @contextlib.contextmanager
 def loop_back(line):
-    """What arrives at this machine's end of a line goes back."""
+    """Echoes bytes at this machine's end of a line."""
     descriptor = os.open(line, os.O_RDWR | os.O_NOCTTY)
     tty.setraw(descriptor)
     is_over = threading.Event()
@@ -72,7 +72,7 @@ def loop_back(line):
 
 @contextlib.contextmanager
 def getty(shell, device):
-    """A login in the device, which has its port open."""
+    """A login in the device that has the port open."""
     process = shell.run(f"setsid getty -L 115200 {device.removeprefix('/dev/')} vt100 </dev/null >/dev/null 2>&1 & echo $!").strip()
     try:
         wait_for(shell, f"ls -l /proc/{process}/fd | grep {device}", 10)

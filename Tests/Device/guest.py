@@ -1,11 +1,11 @@
-"""byway in the device: gateways, each on one link, in front of the device's web server."""
+"""Gateways in the device, each on one link, in front of the device's web server."""
 import time
 
 ORIGIN = "http://127.0.0.1:80"
 
 
 class Gateway:
-    """Runs in the device, and logs there."""
+    """A process in the device with its log."""
 
     def __init__(self, shell, name, link):
         self.shell = shell
@@ -19,7 +19,7 @@ class Gateway:
         wait_for(self.shell, f"grep 'gateway ready' {self.log}", 20)
 
     def end(self, signal):
-        """A shell knows a child's status."""
+        """Returns the exit status, which only the shell that started the process knows."""
         return self.shell.run(f"kill -{signal} {self.process}; wait {self.process}; echo $?", 15).strip()
 
     def text(self):
@@ -27,7 +27,7 @@ class Gateway:
 
 
 def wait_for(shell, command, seconds):
-    """Until a command succeeds in the device. Its output."""
+    """Repeats a command in the device until it succeeds, and returns its output."""
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -41,7 +41,7 @@ def wait_for(shell, command, seconds):
 
 
 def settings(shell, device):
-    """What stty says of a port: ({"parenb": True, "icanon": False…}, speed)."""
+    """Returns the settings of a port by stty: ({"parenb": True, "icanon": False…}, speed)."""
     words = shell.run(f"stty -a -F {device}").replace(";", " ").split()
     flags = {word.removeprefix("-"): not word.startswith("-") for word in words}
     return flags, int(words[words.index("speed") + 1])

@@ -1,4 +1,4 @@
-"""This machine's end of a line: byway's proxy, and curl before it."""
+"""This machine's end of a line: a byway proxy, and curl as its client."""
 import re
 import signal
 import subprocess
@@ -39,7 +39,7 @@ class Proxy:
         return self.path.read_text(errors="replace")
 
     def get(self, path, seconds):
-        """A body."""
+        """Returns a body."""
         with self.start(path) as transfer:
             return transfer.finish(seconds)
 
@@ -57,7 +57,7 @@ class Proxy:
 
 
 class Transfer:
-    """A request that curl makes. It is ended with the block that it is used in."""
+    """A request by curl, as a context manager that ends it."""
 
     def __init__(self, arguments):
         self.process = subprocess.Popen(
@@ -65,7 +65,7 @@ class Transfer:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def finish(self, seconds):
-        """The body, unless it went to a file."""
+        """Returns the body, unless it was written to a file."""
         try:
             body, errors = self.process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:

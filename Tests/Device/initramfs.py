@@ -7,13 +7,13 @@ import stat
 import subprocess
 
 GUEST = pathlib.Path(__file__).resolve().parent / "guest"
-# What a PC with an FTDI adapter on a USB 3 controller needs; 16550s are built in.
+# The drivers for an FTDI adapter on a USB 3 controller; the kernel has 16550s built in.
 MODULES = ["xhci-pci", "ftdi_sio"]
 PAGE = b"<!doctype html><title>A device</title>\n"
 
 
 def build(byway, modules, random):
-    """The archive's bytes. `random` is served as /random."""
+    """Returns the archive's bytes. `random` is served as /random."""
     archive = Archive()
     for folder in ["bin", "dev", "proc", "sys", "tmp"]:
         archive.add_folder(folder)
@@ -39,14 +39,14 @@ def add_programs(archive, byway):
 
 
 def add_program(archive, name, program):
-    """With its libraries."""
+    """Adds a program with its libraries."""
     archive.add_file(name, program)
     for library in shared_libraries(program):
         archive.add_file(library.lstrip("/"), library)
 
 
 def shared_libraries(program):
-    """Where the loader finds them, the loader too; none for a static program."""
+    """Returns the paths of a program's libraries and loader; none for a static program."""
     output = subprocess.run(["ldd", program], capture_output=True, text=True, timeout=10).stdout
     if "not found" in output:
         raise FileNotFoundError(f"{program} lacks libraries:\n{output}")
@@ -54,11 +54,11 @@ def shared_libraries(program):
 
 
 def add_modules(archive, folder, names):
-    """With those that they need, in the order of loading."""
+    """Adds modules and their dependencies, in loading order."""
     order = []
 
     def add(name):
-        # The kernel's files use dashes, their headers and file names not always the same.
+        # The kernel's files mix dashes and underscores in module names.
         matches = [path for path in folder.iterdir() if re.sub(r"\.ko.*", "", path.name).replace("-", "_") == name]
         if not matches or name in order:
             return  # not a module: built in
@@ -77,7 +77,7 @@ def add_modules(archive, folder, names):
 
 
 class Archive:
-    """A cpio archive of the kind that kernels read ("newc"; buffer-format.rst in the kernel's documentation)."""
+    """Returns a cpio archive in the format that kernels read ("newc"; buffer-format.rst in the kernel's documentation)."""
 
     def __init__(self):
         self.parts = []

@@ -1,4 +1,4 @@
-"""Debian with the package installed: what an administrator was promised of its services."""
+"""Debian with the installed package: the documented behavior of its services."""
 import contextlib
 import functools
 import http.server
@@ -15,20 +15,20 @@ SERIAL = "BYWAY001"
 PAGE = b"<!doctype html><title>A printer</title>\n"
 URL = "http://127.0.0.1:8080/"
 PROXY = f"byway-proxy@{SERIAL}.service"
-# A software processor takes its time.
+# An emulated processor is slow.
 SECONDS = 60
 
-# What an administrator writes before the adapter is there.
+# The configuration, written before the adapter is plugged in.
 ADAPTER = f"""link = serial:usb:0403:6001:{SERIAL}?baud=230400
 listen = 127.0.0.1:8080
 """
-# A pair on one machine, behind sockets that systemd holds.
+# A gateway and a proxy on one machine, on sockets held by systemd.
 HALL_GATEWAY = "link = fd:link\norigin = http://127.0.0.1:80\n"
 HALL_PROXY = "link = unix:/run/byway-hallway.sock\nlisten = fd:http\nlink-timeout = 30\n"
 
 
 class Installed:
-    """The machine, and this machine's end of its adapter's line: a gateway in front of a page."""
+    """The emulated machine, and a gateway in front of a page at this machine's end of its adapter's line."""
 
     def __init__(self, byway, kernel, packages, cache, folder, report):
         self.byway = byway
@@ -76,7 +76,7 @@ class Installed:
         check("an upgrade under load: no request fails", self.upgrades)
         check("what an administrator has written survives a removal, nothing of the package does", self.is_removed)
 
-    # MARK: What is tried
+    # MARK: Checks
 
     def install(self):
         self.shell.run("dpkg -i /run/box/first.deb", SECONDS)
@@ -145,7 +145,7 @@ class Installed:
             f">/etc/systemd/system/{PROXY}.d/soon.conf && systemctl daemon-reload && systemctl restart {PROXY}", SECONDS)
         self.wait_for_page()
         before = self.process()
-        # Longer than the watchdog waits: it lives as long as it gives signs.
+        # Longer than the watchdog's timeout: the daemon survives because it sends notifications.
         time.sleep(8)
         expect(self.process() == before, "the watchdog has ended one that lives")
         self.shell.run(f"kill -STOP {before}")
@@ -195,7 +195,7 @@ class Installed:
         expect(self.shell.run("ls /etc/byway").split() == sorted([f"{SERIAL}.conf", "hall.conf", "hallway.conf"]),
                self.shell.run("ls /etc/byway"))
 
-    # MARK: Questions
+    # MARK: Queries
 
     def wait_for_page(self):
         page = wait_for(self.shell, f"curl -sS --fail -m 20 {URL}", SECONDS)
@@ -216,7 +216,7 @@ LARGE = 60_000
 
 @contextlib.contextmanager
 def page_server(folder):
-    """The address of a web server on this machine."""
+    """Runs a web server on this machine, and yields its address."""
     folder.mkdir()
     (folder / "index.html").write_bytes(PAGE)
     (folder / "large").write_bytes(bytes(LARGE))
@@ -240,7 +240,7 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
 
 
 class Gateway:
-    """At this machine's end of the adapter's line."""
+    """A gateway at this machine's end of the adapter's line."""
 
     def __init__(self, byway, terminal, origin, log):
         self.path = log

@@ -1,4 +1,4 @@
-"""The device: a PC in software. Its 16550 and its FTDI adapter end as pseudo-terminals of this machine."""
+"""The device: a PC emulated by QEMU, whose 16550 and FTDI adapter are pseudo-terminals on this machine."""
 import contextlib
 import os
 import pathlib
@@ -39,30 +39,30 @@ class Machine:
         self.shell.wait_until_ready(BOOT_SECONDS)
 
     def terminal(self, chardev):
-        """The pseudo-terminal at this machine's end of a line."""
+        """Returns the pseudo-terminal at this machine's end of a line."""
         for entry in self.monitor.command("query-chardev"):
             if entry["label"] == chardev:
                 return entry["filename"].removeprefix("pty:")
         raise OSError(f"QEMU has no {chardev}")
 
     def plug(self, name, serial):
-        """Plugs in an FTDI adapter whose line is the chardev of the same name, unless it is in."""
+        """Plugs in an FTDI adapter on the chardev of the same name, unless it is plugged in."""
         if name not in self.plugged:
-            # Otherwise it would follow its line's other end, and unplug itself whenever nobody has that open.
+            # Otherwise the adapter would unplug itself whenever the other end of its line is closed.
             self.monitor.command(
                 "device_add", driver="usb-serial", id=name, chardev=name, serial=serial, always_plugged=True)
             self.plugged.add(name)
 
     def unplug(self, name):
         if name in self.plugged:
-            # QEMU 7.2 crashes if bytes come from the line while it takes the device apart.
+            # QEMU 7.2 crashes if bytes arrive from the line while it removes the device.
             with held(self.terminal(name)):
                 self.monitor.command("device_del", id=name)
                 self.monitor.wait_for("DEVICE_DELETED", name)
             self.plugged.remove(name)
 
     def log_text(self):
-        """What the kernel said, and QEMU."""
+        """Returns the output of the kernel and of QEMU."""
         text = "".join(path.read_text(errors="replace") for path in [self.console, self.errors] if path.exists())
         status = self.process.poll()
         return text if status is None else f"{text}\nQEMU has ended with status {status}\n"
@@ -79,10 +79,10 @@ def command(folder, kernel, initramfs, disk):
     def socket(name):
         return ["-chardev", f"socket,id={name},path={folder / name},server=on,wait=off"]
 
-    # Without KVM: it runs in a container, and on a processor of another kind.
+    # Without KVM, so that it runs in a container and on other processors.
     machine = ["-accel", "tcg", "-machine", "pc", "-cpu", "max", "-smp", "1", "-m", "512" if disk else "256"]
     nothing_else = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
-    # A driver has one console, which is the link's line here; what the kernel says from the start on goes to the first.
+    # A driver has one console, which is the link's line here; the kernel's early messages go to the first port.
     arguments = "console=ttyS1,115200 earlyprintk=serial,ttyS0,115200,keep panic=-1"
     boot = ["-kernel", kernel, "-initrd", initramfs, "-append", arguments]
     first = ["-chardev", f"file,id=console,path={folder / 'console.log'}", "-device", "isa-serial,chardev=console"]
@@ -90,7 +90,7 @@ def command(folder, kernel, initramfs, disk):
     control = [*socket("shell"), "-device", "pci-serial,chardev=shell", *socket("monitor")]
     control += ["-mon", "monitor,mode=control"]
     usb = ["-device", "qemu-xhci", "-chardev", "pty,id=adapter", "-chardev", "null,id=other"]
-    # What is written to it is gone at the end.
+    # Writes to the disk are dropped at the end.
     disks = ["-drive", f"file={disk},format=raw,if=virtio,snapshot=on"] if disk else []
     parts = [machine, nothing_else, boot, first, second, control, usb, disks]
     return [PROGRAM, *(str(word) for part in parts for word in part)]
@@ -98,7 +98,7 @@ def command(folder, kernel, initramfs, disk):
 
 @contextlib.contextmanager
 def held(terminal):
-    """Nobody can write to a pseudo-terminal meanwhile; what was written before gets a moment to leave."""
+    """Blocks writes to a pseudo-terminal in a block of code, after a moment for earlier bytes to be sent."""
     descriptor = os.open(terminal, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     try:
         termios.tcflow(descriptor, termios.TCOOFF)

@@ -1,4 +1,4 @@
-"""What a port is known by, how it is set, and that it has one user."""
+"""Names, settings and exclusive use of ports."""
 import json
 
 from guest import settings, wait_for
@@ -16,7 +16,7 @@ def address(serial):
 
 
 def device(shell, serial):
-    """What an adapter is called now."""
+    """Returns the current device name of an adapter."""
     ports = json.loads(shell.run("byway ports --json"))
     matches = [port for port in ports if port["address"] == address(serial)]
     expect(len(matches) == 1, f"{address(serial)} is not among {ports}")
@@ -36,7 +36,7 @@ def is_set(shell, device, speed, **wanted):
 
 
 def make_fresh(shell, device):
-    """The kernel has set its console's line."""
+    """Resets a port to default settings, since the kernel has set its console's port."""
     shell.run(f"stty -F {device} 9600 sane")
 
 
@@ -58,12 +58,12 @@ def is_refused(shell, device, holder):
 
 
 def is_left_fresh(shell, device):
-    """As `make_fresh` has set it."""
+    """Checks that a port has the settings of `make_fresh`."""
     expect_settings(shell, device, 9600, {"icanon": True, "echo": True, "opost": True, "parenb": False, "crtscts": False})
 
 
 def is_restored(shell, gateway, device):
-    """As a port is that nobody has set yet."""
+    """Checks that a gateway restores a port's settings when it stops."""
     status = gateway.end("TERM")
     expect(status == "0", f"the gateway ends with status {status}")
     is_left_fresh(shell, device)

@@ -1,4 +1,4 @@
-"""A machine's monitor: QEMU's protocol, one JSON object on a line each way."""
+"""A client of QEMU's monitor protocol: one JSON object per line in each direction."""
 import json
 import socket
 
@@ -14,7 +14,7 @@ class Monitor:
         self.command("qmp_capabilities")
 
     def command(self, name, **arguments):
-        # An argument "serial" of a device, and so on: names with a dash cannot be written as Python's.
+        # Names with a dash cannot be Python arguments.
         arguments = {key.replace("_", "-"): value for key, value in arguments.items()}
         self.socket.sendall(json.dumps({"execute": name, "arguments": arguments}).encode() + b"\n")
         while True:
@@ -26,7 +26,7 @@ class Monitor:
             self.events.append(message)
 
     def wait_for(self, event, device):
-        """An event of a device, which may have come already."""
+        """Waits for an event of a device, which may have arrived already."""
         while True:
             for message in self.events:
                 if message["event"] == event and message["data"].get("device") == device:

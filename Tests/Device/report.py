@@ -1,15 +1,15 @@
-"""What was tried, one line each, and at the end how many held."""
+"""A report with one line per check, and the number of successes at the end."""
 import contextlib
 import subprocess
 import termios
 import time
 
-# Everything by which a check can fail; others are mistakes in these files.
+# The exceptions of failed checks; others are errors in these files.
 FAILURES = (AssertionError, OSError, ValueError, subprocess.SubprocessError, termios.error)
 
 
 class GivenUp(BaseException):
-    """Time is up. No check may take it for its own failure."""
+    """The total time is up. No check may treat this as its own failure."""
 
 
 class Report:
@@ -18,11 +18,11 @@ class Report:
         self.passed = self.failed = 0
 
     def add_log(self, text):
-        """A function for what a part has said so far: the end of what is new is shown with a failure."""
+        """Registers a function that returns a part's output; a failure shows the end of its new output."""
         self.logs[text] = ""
 
     def check(self, sentence, action, *arguments, **options):
-        """Whether it held."""
+        """Runs a check, and returns whether it succeeded."""
         start = time.monotonic()
         try:
             action(*arguments, **options)
@@ -35,7 +35,7 @@ class Report:
 
     @contextlib.contextmanager
     def guard(self, sentence):
-        """What goes wrong between checks counts as one that failed."""
+        """Counts an error between checks as a failed check."""
         try:
             yield
         except (GivenUp, *FAILURES) as failure:
@@ -53,7 +53,7 @@ class Report:
             print(indented("\n".join(text.removeprefix(shown).splitlines()[-20:])), end="", flush=True)
 
     def finish(self):
-        """The process's status."""
+        """Returns the process's exit status."""
         print(f"{self.passed} passed, {self.failed} failed", flush=True)
         return 1 if self.failed or not self.passed else 0
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A device in a box: byway on real drivers, in a PC in software whose serial lines end on this machine.
+"""byway on real drivers, in an emulated PC whose serial lines end on this machine.
 
     python3 Tests/Device/run.py --byway .build/release/byway
     python3 Tests/Device/run.py --byway .build/release/byway --packages OLD.deb NEW.deb
@@ -20,9 +20,9 @@ from report import GivenUp, Report
 
 HERE = pathlib.Path(__file__).resolve().parent
 KERNEL = HERE.parent.parent / ".build" / "kernel"
-# Of disks that are made once.
+# The cache of disks.
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "byway"
-# Whatever hangs. An idle machine takes a minute and a half, and three for the packages.
+# The time limit in total. An idle machine takes 1.5 minutes, or 3 for the packages.
 LIMIT = 480
 
 

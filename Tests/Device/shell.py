@@ -1,4 +1,4 @@
-"""A shell in the device, on a serial port that nothing else uses."""
+"""A shell in the device, on its own serial port."""
 import itertools
 import re
 import socket
@@ -12,16 +12,16 @@ class Shell:
         self.numbers = itertools.count(1)
 
     def wait_until_ready(self, seconds):
-        """What is said before the device listens would arrive in part."""
+        """Waits for the shell: input before it is ready would be lost in part."""
         self.read_until(re.compile("ready()\n"), time.monotonic() + seconds, "booting")
 
     def run(self, command, seconds=10, check=True):
-        """What a command prints, errors too.
+        """Returns a command's output, including errors.
 
         Raises: `OSError` if it fails, unless `check` is false, `TimeoutError` if it takes too long.
         """
         mark = f"<{next(self.numbers)} ended"
-        # Neither does the shell wait for what the command leaves behind, nor does the command read what comes next.
+        # The shell does not wait for background processes, and the command cannot read the shell's next input.
         self.socket.sendall(f"{{ {command}\n}} </dev/null 2>&1; echo '{mark}' $?'>'\n".encode())
         output, status = self.read_until(re.compile(rf"{mark} (\d+)>\n"), time.monotonic() + seconds, command)
         if check and status != "0":

@@ -1,11 +1,11 @@
-"""What goes over a line arrives once, and as it was."""
+"""Data over a line arrives once and unchanged."""
 import contextlib
 import hashlib
 
 from report import expect
 
 AT_ONCE = 20
-# Several times what the line needs: a busy machine emulates slowly.
+# Several times the line's own time: a busy machine emulates slowly.
 SECONDS = 60
 
 
@@ -19,7 +19,7 @@ def answers_many(proxy, shell, series):
 
 
 def start_counted(proxy, running, series):
-    """Requests that must not be made twice, by the names that the device keeps of them."""
+    """Sends non-repeatable requests, which the device counts by name."""
     return {
         name: running.enter_context(proxy.start(f"/cgi-bin/count?{name}", "--data", ""))
         for name in (f"{series}-{number}" for number in range(AT_ONCE))

@@ -1,4 +1,4 @@
-// Makes system calls fail at random, as they may by their manual pages. For LD_PRELOAD.
+// Makes system calls fail at random in the ways that their manual pages document. For LD_PRELOAD.
 //
 //     gcc -shared -fPIC -O2 -o faults.so faults.c -ldl
 //     FAULTS=counts FAULTS_SEED=1 LD_PRELOAD=./faults.so COMMAND
@@ -77,7 +77,7 @@ static uint64_t dice(void) {
 
 static void count(int fault) { shared->faults[fault].count++; }
 
-// Whether this call is to fail. Some are only late.
+// Whether this call must fail. Some calls are only delayed.
 static int strikes(void) {
   uint64_t rate = shared ? shared->rate : 0;
   if (!rate || dice() % 1000000 >= rate) return 0;
@@ -103,7 +103,7 @@ static enum kind kindOf(int descriptor) {
   int type;
   socklen_t length = sizeof type;
   if (descriptor <= 2 || fstat(descriptor, &status) != 0) return other;
-  // libdispatch reads the state of its threads in /proc, and ends the process where it cannot.
+  // libdispatch reads the state of its threads in /proc, and aborts the process if it cannot.
   struct statfs system;
   if (S_ISREG(status.st_mode)) return fstatfs(descriptor, &system) == 0 && system.f_type != 0x9fa0 ? file : other;
   if (S_ISFIFO(status.st_mode)) return terminal;
@@ -114,7 +114,7 @@ static enum kind kindOf(int descriptor) {
 
 static int isNonBlocking(int descriptor) { return fcntl(descriptor, F_GETFL) & O_NONBLOCK; }
 
-// What a call that carries bytes is to do: fail (-1), or carry no more than `limit` of them (0).
+// Decides whether a call that transfers bytes fails (-1), or transfers at most `limit` of them (0).
 static long carry(int descriptor, int reads, size_t *limit) {
   int before = errno;
   enum kind kind = kindOf(descriptor);
@@ -125,12 +125,13 @@ static long carry(int descriptor, int reads, size_t *limit) {
       if (kind == file && !reads) return failed(write_enospc, ENOSPC);
       return failed(reads ? read_eintr : write_eintr, EINTR);
     case 1:
-      // A read after epoll has told of the end finds the end, and SwiftNIO relies on it. Of what comes before this library does not know.
+      // Reads never get EAGAIN: after epoll has reported the end, SwiftNIO relies on a read to return it, and this library does not
+      // know what epoll has reported.
       if (kind == file || reads || !isNonBlocking(descriptor)) break;
       return failed(write_eagain, EAGAIN);
     case 2:
       if (kind != stream) break;
-      // A connection is gone after that, at both ends.
+      // The connection ends at both sides.
       if (dice() % 4) break;
       shutdown(descriptor, SHUT_RDWR);
       return failed(reads ? read_econnreset : write_econnreset, reads ? ECONNRESET : EPIPE);
@@ -172,7 +173,7 @@ ssize_t send(int descriptor, const void *bytes, size_t size, int flags) {
   return next(descriptor, bytes, size, flags);
 }
 
-// The first piece, and of that no more than `limit` bytes.
+// Takes at most `limit` bytes of the first piece.
 static int shortened(struct iovec *piece, const struct iovec *pieces, int number, size_t limit) {
   if (number < 1) return 0;
   *piece = pieces[0];

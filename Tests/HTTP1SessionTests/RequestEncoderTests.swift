@@ -175,7 +175,7 @@ struct RequestEncoderTests {
     #expect(throws: HTTP1Failure.self) { try encoder.writeBody(ByteBuffer(string: "cd"), into: &output) }
     try encoder.writeBody(ByteBuffer(string: "c"), into: &output)
     try encoder.writeEnd(trailers: ["x": "y"], into: &output)
-    #expect(String(buffer: output) == "abc", "trailers have no place after a length")
+    #expect(String(buffer: output) == "abc", "a body with a length has no trailers")
     #expect(throws: HTTP1Failure.self) { try encoder.writeBody(ByteBuffer(string: "d"), into: &output) }
   }
 

@@ -24,7 +24,7 @@ struct RequestExchangeTests {
     var parser = RequestParser()
     parser.receive(ByteBuffer(string: Self.get + "GARBAGE\r\n"))
     guard case .head = try parser.nextEvent(), case .end = try parser.nextEvent() else {
-      Issue.record("The first request is not there.")
+      Issue.record("The first request is missing.")
       return
     }
     #expect(parser.isIdle == false)
@@ -51,19 +51,19 @@ struct RequestExchangeTests {
     var parser = RequestParser()
     parser.receive(ByteBuffer(string: "CONNECT h:1 HTTP/1.1\r\nHost: h:1\r\n\r\nGET / raw"))
     guard case .head = try parser.nextEvent(), case .end = try parser.nextEvent() else {
-      Issue.record("The request is not there.")
+      Issue.record("The request is missing.")
       return
     }
     parser.becomeTunnel()
     guard case .body(let bytes) = try parser.nextEvent() else {
-      Issue.record("The tunnel's bytes are not there.")
+      Issue.record("The tunnel's bytes are missing.")
       return
     }
     #expect(String(buffer: bytes) == "GET / raw")
     #expect(try parser.nextEvent() == nil)
     parser.receiveEnd()
     guard case .end = try parser.nextEvent() else {
-      Issue.record("The tunnel has no end.")
+      Issue.record("The tunnel does not end.")
       return
     }
     #expect(parser.isClosed == true)
@@ -93,7 +93,7 @@ struct RequestExchangeTests {
     let piece = ByteBuffer(string: "abcdef")
     parser.receive(piece)
     guard case .body(let body) = try parser.nextEvent() else {
-      Issue.record("The body is not there.")
+      Issue.record("The body is missing.")
       return
     }
     let isShared = piece.withUnsafeReadableBytes { piece in

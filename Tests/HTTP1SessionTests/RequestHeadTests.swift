@@ -164,7 +164,7 @@ struct RequestHeadTests {
   func upgrade(_ text: String, _ kind: RequestKind) throws {
     let head = try #require(try readRequestHead(text + "Host: h:1\r\n\r\n"))
     #expect(head.kind == kind)
-    #expect(!head.fields.contains(.contentLength), "the framing has the length, and no field contradicts it")
+    #expect(!head.fields.contains(.contentLength), "the length is part of the framing, and not a field")
   }
 
   @Test("keeps the spelling of offered protocols, over all lines")

@@ -120,7 +120,7 @@ struct ResponseExchangeTests {
     parser.receive(ByteBuffer(string: head + "\u{16}\u{03}"))
     _ = try parser.nextEvent()
     guard case .body(let bytes)? = try parser.nextEvent() else {
-      Issue.record("what came with the head is lost")
+      Issue.record("bytes received with the head are lost")
       return
     }
     #expect(String(buffer: bytes) == "\u{16}\u{03}")

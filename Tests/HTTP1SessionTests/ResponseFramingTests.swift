@@ -23,8 +23,8 @@ struct ResponseFramingTests {
     #expect(outcome.body == "hello, world")
     #expect(
       outcome.events.first == .response([":status": "200"], .chunked, keepAlive: true),
-      "the transfer coding does not travel on")
-    #expect(outcome.events.last == .end(["x-sum": "1"]), "trailers do not frame")
+      "the transfer coding is not forwarded")
+    #expect(outcome.events.last == .end(["x-sum": "1"]), "framing fields are dropped from trailers")
   }
 
   @Test("reads until the connection ends if no length is given")
@@ -59,7 +59,7 @@ struct ResponseFramingTests {
     #expect(unmodified.fields.value(of: .contentLength) == "9")
     let empty = try #require(try readResponseHead("HTTP/1.1 204 No Content\r\nContent-Length: 9\r\n\r\n"))
     #expect(!empty.fields.contains(.contentLength))
-    #expect(!empty.keepAlive, "a body may follow nevertheless")
+    #expect(!empty.keepAlive, "the server may still send a body")
   }
 
   @Test(

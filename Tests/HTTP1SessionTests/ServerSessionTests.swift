@@ -12,7 +12,7 @@ import Testing
     let server = ServerEnd()
     server.receive(Self.get + Self.get + "GET /3 HTTP/1.1\r\nHo")
     #expect(server.take() == ["head /1", "end"])
-    #expect(!server.session.admitRead(), "what has come of the next request is enough")
+    #expect(!server.session.admitRead(), "no more is read of the next request")
     try server.respond()
     #expect(server.take() == ["closed", "head /1", "end"])
     try server.respond(200, "two")
@@ -70,7 +70,7 @@ import Testing
     server.pass(.seconds(9))
     #expect(server.sent() == "")
     server.pass(.seconds(11))
-    #expect(server.sent() == "HTTP/1.1 100 Continue\r\n\r\n", "one waits for it: no more are added")
+    #expect(server.sent() == "HTTP/1.1 100 Continue\r\n\r\n", "no further probe is added to an unsent one")
     try server.respond(200, "late")
     #expect(server.session.nextDeadline.map { $0 > server.now + .minutes(1) } ?? true)
     #expect(server.sent().hasPrefix("HTTP/1.1 200 OK\r\n"))
@@ -167,7 +167,7 @@ import Testing
     // The head and half of the content.
     for _ in 0..<2 { _ = server.session.nextTransmit(maximum: 10_000, at: server.now) }
     server.drain()
-    #expect(server.take().last == "end", "the next is served once the client reads on")
+    #expect(server.take().last == "end", "the next request is served once the client reads")
     try server.respond(200, String(repeating: "x", count: 20_000))
     server.pass(.seconds(300))
     #expect(server.session.ending == .abort(byReset: false))

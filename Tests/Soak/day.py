@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A day of two daemons in an hour: three links, 50 clients, and what happens to daemons. Linux, Python 3.11.
+"""A day of two daemons compressed to an hour: three links, 50 clients, restarts and link failures. Linux, Python 3.11.
 
     python3 day.py --byway .build/release/byway --minutes 60
 
@@ -27,7 +27,7 @@ LINKS = 3
 CLIENTS = 50
 LINK_TIMEOUT = 5
 SIZES = {"small": 300, "large": 1_000_000, "stream": 60_000, "upload": 200_000}
-# How long after a cut or a restart a failure is explained by it: what the request may wait, and what it takes to notice.
+# The time after a cut or a restart in which failures are expected: the request's wait plus the detection time.
 EXPLAINED = LINK_TIMEOUT + 20
 FAILURES = {502, 503, 504}
 # Idle connections to origins are closed after 50 s.
@@ -39,7 +39,7 @@ def pattern(size):
 
 
 async def serve(reader, writer):
-    """The origin: answers a path's size, in pieces where it is streamed; gives an upload's digest back."""
+    """The origin: responds with as many bytes as the path says, in pieces if streamed, and with an upload's digest."""
     try:
         while True:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
@@ -68,7 +68,7 @@ async def serve(reader, writer):
 
 
 class Cable:
-    """A link between proxy and gateway that can be cut: what is on it is lost, and nobody can connect for a while."""
+    """A link between proxy and gateway that can be cut: bytes in flight are lost, and connecting fails for a while."""
 
     def __init__(self, near, far):
         self.near, self.far, self.writers = near, far, set()
@@ -201,7 +201,7 @@ class Day:
             await asyncio.sleep(self.random.random() * self.pause)
 
     async def ask(self, i, kind):
-        """What went wrong, or nothing."""
+        """Returns the error of a request, or nothing."""
         try:
             reader, writer = await asyncio.open_unix_connection(f"{self.folder}/p{i}")
         except OSError as error:
@@ -255,7 +255,7 @@ class Day:
                 self.problems.append(f"{daemon.kind} ended with {daemon.process.returncode}")
 
     async def work(self, minutes, tenths=False):
-        """All that goes on, for so long."""
+        """Runs all clients and events for the given time."""
         daemons = (self.gateway, self.proxy)
         tasks = [asyncio.create_task(work()) for work in (self.cutting, self.restarting, self.reloading)]
         tasks += [asyncio.create_task(self.client(number)) for number in range(CLIENTS)]
@@ -276,7 +276,7 @@ class Day:
         self.problems += [repr(error) for error in errors]
 
     async def rested(self):
-        """What the daemons cost when nothing has happened for a while."""
+        """Measures the daemons' resources after an idle time."""
         self.configure(0)
         for daemon in (self.gateway, self.proxy):
             daemon.process.send_signal(signal.SIGHUP)
@@ -328,7 +328,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--byway", required=True)
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--pause", type=float, default=0.2, help="of a client between two requests, at most (default: 0.2 s)")
+    parser.add_argument("--pause", type=float, default=0.2, help="longest pause of a client between two requests (default: 0.2 s)")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="day") as folder:

@@ -21,7 +21,7 @@ GET = b"GET /count HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 async def started(arguments, mark):
-    """A process, and the word after the mark in its output."""
+    """Starts a process. Returns it and the word after the mark in its output."""
     process = await asyncio.create_subprocess_exec(
         *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
     while line := (await asyncio.wait_for(process.stdout.readline(), 10)).decode():
@@ -38,7 +38,7 @@ async def answer(reader, writer, request):
 
 
 async def client(address, count):
-    """Sends them one after another and counts failures. Each failure costs its connection."""
+    """Sends POSTs one after another and counts failures. A failure closes its connection."""
     failures, connection = 0, None
     for _ in range(count):
         connection = connection or await asyncio.open_connection(*address)

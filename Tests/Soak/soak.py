@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Gateways and proxies over every kind of link, to which everything happens that can. Linux, Python 3.11, OpenSSH's server.
+"""Gateways and proxies over every kind of link, with random faults. Linux, Python 3.11, OpenSSH's server.
 
     python3 soak.py --byway .build/debug/byway --minutes 30
 
@@ -34,7 +34,7 @@ FAILURES = {502, 503, 504}
 
 
 class Process:
-    """A byway of ours, and what it costs."""
+    """A byway process with its resource use."""
 
     def __init__(self, arguments, log, faults):
         self.arguments, self.log, self.faults = arguments, log, faults
@@ -77,7 +77,7 @@ class Process:
 
 
 class Passage:
-    """Origin, gateway, link and proxy of one kind, and what was found there."""
+    """Origin, gateway, link and proxy of one kind, with the findings."""
 
     def __init__(self, kind, folder, byway, seed, library, rate):
         self.kind, self.folder, self.rate = kind, folder, rate
@@ -151,7 +151,7 @@ class Passage:
             await self.request(self.random.choice(kinds))
             await asyncio.sleep(self.random.random() * 0.3)
 
-    # What happens to it
+    # Faults
 
     async def disturb(self, end, mayRestart):
         while (left := end() - time.monotonic()) > 0:
@@ -196,26 +196,26 @@ class Passage:
         await asyncio.sleep(self.random.uniform(0.2, 2))
         self.origin.mood = "well"
 
-    # The whole
+    # The whole run
 
     def set_faults(self, rate):
         for faults in self.faults if self.rate else []:
             faults.set(rate)
 
     def check_faults(self):
-        """Finds that faults were injected at both ends, and returns the count of each."""
+        """Checks that faults were injected at both ends, and returns their counts."""
         counts = [faults.counts() for faults in self.faults] if self.rate else []
         self.problems += ["no faults were injected" for count in counts if not any(count.values())]
         return [{name: number for name, number in count.items() if number} for count in counts]
 
     def is_alive(self):
-        """Finds that neither end has ended by itself."""
+        """Checks that neither end has exited by itself."""
         ended = [(name, process.process.returncode) for name, process in [("proxy", self.proxy), ("gateway", self.gateway)]]
         self.problems += [f"the {name} has ended by itself: {code}" for name, code in ended if code is not None]
         return all(code is None for _, code in ended)
 
     async def calm(self, count):
-        """All succeed, soon."""
+        """Checks that new requests succeed soon."""
         for _ in range(count):
             begin = time.monotonic()
             results = await asyncio.gather(*[self.request(kind) for kind in ["small", "slow", "upload", "stream"]])
@@ -224,7 +224,7 @@ class Passage:
         return None
 
     async def settle(self):
-        """The last of what was done to it may still be felt: for as long as a link takes to come back."""
+        """Waits until the last fault has no effect any more: as long as a link needs to return."""
         end = time.monotonic() + 30
         while (problem := await self.calm(2)) and time.monotonic() < end:
             await asyncio.sleep(0.5)
@@ -241,7 +241,7 @@ class Passage:
         start = (await self.cost(idle))["proxy"]
         begin = time.monotonic()
         end = begin + seconds
-        # In the last third the gateway lives on, so that what it costs can be compared.
+        # In the last third the gateway is not restarted, so that its resource use can be compared.
         third = begin + seconds * 2 / 3
         asking = [asyncio.create_task(self.client(end)) for _ in range(clients)]
         before = (await self.cost(0))["gateway"]
@@ -260,8 +260,8 @@ class Passage:
         await self.settle()
         after = await self.cost(idle)
         self.compare("proxy", start, after["proxy"], 2)
-        # Idle connections to the origin are kept for 50 s: as many as there were requests at once, of clients, of those who have left
-        # them, and of the last look.
+        # Idle connections to the origin are kept for 50 s: as many as there were concurrent requests, including abandoned ones
+        # and the last check.
         self.compare("gateway", before, after["gateway"], 2 if idle > 50 else 2 * clients + 4)
         await self.rest()
         await self.end()
@@ -287,7 +287,7 @@ class Passage:
                 self.problems.append(f"{name}: used {process.processor() - used:.1f} s of 2 s with nothing to do")
 
     async def end(self):
-        """With a request that waits for its link, the proxy ends no later than that has patience."""
+        """With a request that waits for its link, the proxy exits within the link timeout."""
         self.gateway.send(signal.SIGKILL)
         await self.gateway.ended(5)
         waiting = asyncio.create_task(self.request("small"))
@@ -308,11 +308,11 @@ async def main():
     arguments.add_argument("--minutes", type=float, default=30)
     arguments.add_argument("--links", default="unix,tcp,ssh,serial")
     arguments.add_argument("--clients", type=int, default=5, help="for each link")
-    arguments.add_argument("--idle", type=float, default=None, help="seconds before what it costs is counted")
-    arguments.add_argument("--faults", type=int, default=10_000, help="of a million system calls; 0 for none")
-    arguments.add_argument("--undisturbed", action="store_true", help="faults are all that happens")
+    arguments.add_argument("--idle", type=float, default=None, help="idle seconds before resource use is measured")
+    arguments.add_argument("--faults", type=int, default=10_000, help="faults per million system calls; 0 for none")
+    arguments.add_argument("--undisturbed", action="store_true", help="inject faults of system calls only")
     arguments.add_argument("--seed", type=int, default=None)
-    arguments.add_argument("--folder", default=None, help="where the logs stay")
+    arguments.add_argument("--folder", default=None, help="folder in which the logs are kept")
     options = arguments.parse_args()
     seed = options.seed if options.seed is not None else random.randrange(1 << 32)
     idle = options.idle if options.idle is not None else (55 if options.minutes >= 5 else 0.5)

@@ -1,4 +1,4 @@
-"""The library that makes system calls fail at random: Tests/Faults/faults.c, built where it is used."""
+"""The library that makes system calls fail at random: Tests/Faults/faults.c, compiled on use."""
 import mmap
 import os
 import shutil
@@ -10,7 +10,7 @@ RECORD = struct.Struct("24sQ")
 
 
 class Faults:
-    """Faults in the processes that are started with `environment`, at a rate that can be changed while they run."""
+    """Faults in processes started with `environment`, at a rate that can be changed while they run."""
 
     def __init__(self, library, path, seed):
         self.library, self.path, self.seed = library, path, seed
@@ -20,7 +20,7 @@ class Faults:
         return {**os.environ, "LD_PRELOAD": self.library, "FAULTS": self.path, "FAULTS_SEED": str(self.seed)}
 
     def set(self, rate):
-        """Faults per million calls, from now on."""
+        """Sets the number of faults per million calls."""
         with open(self.path, "r+b") as file, mmap.mmap(file.fileno(), 0) as map:
             map[:8] = struct.pack("Q", rate)
 

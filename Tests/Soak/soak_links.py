@@ -1,4 +1,4 @@
-"""Links with a relay, a login or a line between proxy and gateway, which can be cut."""
+"""Links between proxy and gateway that can be cut: through a relay, a login or a line."""
 import asyncio
 import getpass
 import os
@@ -15,7 +15,7 @@ def free_port():
 
 
 class Link:
-    """What a link has in common: its two addresses, and that it can be cut for a while."""
+    """The base class of links: two addresses, and a cut for a given time."""
 
     near = far = ""
 
@@ -30,7 +30,7 @@ class Link:
 
 
 class Relayed(Link):
-    """Bytes pass through the soak, which ends, resets or refuses connections."""
+    """A relay in this process that ends, resets or refuses connections."""
 
     def __init__(self, folder, byway, kind):
         super().__init__(folder, byway)
@@ -96,7 +96,7 @@ class Relayed(Link):
 
 
 class SSH(Link):
-    """Through a login at an sshd of our own, to the gateway's socket. Its sessions can be killed."""
+    """A link through a local sshd to the gateway's socket. Its sessions can be killed."""
 
     def __init__(self, folder, byway):
         super().__init__(folder, byway)

@@ -1,10 +1,10 @@
-"""An HTTP/1.1 origin in the soak's own loop: what it answers can be told beforehand, and it fails when it is asked to."""
+"""An HTTP/1.1 origin in the soak's event loop, with predictable responses and failures on request."""
 import asyncio
 import hashlib
 
 
 def pattern(name, size):
-    """The bytes of a body: known to both ends, different for each name."""
+    """Returns the bytes of a body, which depend on its name and are known to both ends."""
     seed = hashlib.sha256(name.encode()).digest()
     return (seed * (size // len(seed) + 1))[:size]
 
@@ -20,7 +20,7 @@ class Origin:
         self.server = await asyncio.start_unix_server(self.serve, self.path)
 
     async def refuse(self, seconds):
-        """Nobody listens for a while, and what was open is cut."""
+        """Stops listening for a while, and cuts open connections."""
         self.server.close()
         for writer in list(self.connections):
             writer.transport.abort()

@@ -96,7 +96,7 @@ import Testing
     book.refused(
       .wrongLogin, "a\u{1B}[2J\nb\u{202E}" + String(repeating: "x", count: 10_000), nil, from: "unix", at: Self.start)
     guard case .refused(let refused, _) = book.take().first, let name = refused.name else {
-      Issue.record("nothing was told")
+      Issue.record("no event was reported")
       return
     }
     #expect(name.hasPrefix("a?[2J b?xxx") && name.utf8.count == UserName.maximumLength)

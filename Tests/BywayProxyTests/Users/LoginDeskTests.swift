@@ -75,7 +75,7 @@ import Testing
     let alice = try #require(UserName("alice"))
     #expect(desk.ask(Self.right, name: "alice", from: "here", at: Self.start) == .known(alice))
     guard case .wait = desk.ask([8], name: "alice", from: "there", at: Self.start) else {
-      Issue.record("another place is paused")
+      Issue.record("another address is paused")
       return
     }
     guard case .wait = desk.ask([9], name: "bob", from: "here", at: Self.start) else {
@@ -108,7 +108,7 @@ import Testing
     let (first, none) = (check(desk.next(at: Self.start)), check(desk.next(at: Self.start)))
     #expect(first == flood[0] && none == nil)
     guard case .wait(let alice, _) = desk.ask([0, 0], name: "alice", from: "here", at: Self.start) else {
-      Issue.record("alice is not taken")
+      Issue.record("the login of alice does not wait")
       return
     }
     desk.checked(flood[0], nil, at: Self.start)
@@ -210,7 +210,7 @@ import Testing
     guard case .wait(let first, _) = desk.ask([1], name: "a", from: "here", at: Self.start),
       case .wait(let second, _) = desk.ask([2], name: "a", from: "here", at: Self.start)
     else {
-      Issue.record("not taken")
+      Issue.record("the logins do not wait")
       return
     }
     desk.skipped(first)

@@ -150,7 +150,7 @@ import Testing
     _ = life.handle(.attemptFailed(Self.lost, isRepeatable: true), at: Self.seconds(200))
     #expect(life.nextDeadline == Self.seconds(202))
     guard case .fail(.waited(for: .connection)) = life.handle(.time, at: Self.seconds(202)) else {
-      Issue.record("its patience had no end")
+      Issue.record("the wait did not end at the link timeout")
       return
     }
     // An earlier attempt may have been processed, whatever is known of the last one.
@@ -183,7 +183,7 @@ import Testing
     _ = life.handle(.sent(isWhole: false), at: Self.seconds(0))
     #expect(life.nextDeadline == Self.seconds(3))
     guard case .fail = life.handle(.attemptFailed(Self.lost, isRepeatable: true), at: Self.seconds(3)) else {
-      Issue.record("it was sent again")
+      Issue.record("the request was repeated")
       return
     }
   }
@@ -208,7 +208,7 @@ import Testing
       }
       let failure = BywayError(.cancelled, "shut down", processing: .none)
       guard case .fail(.error(let error)) = life.handle(.turnedAway(failure), at: Self.seconds(1)) else {
-        Issue.record("it goes on")
+        Issue.record("the request has not ended")
         return
       }
       #expect(error.processing == (wasSent ? .possible : .none))
@@ -224,7 +224,7 @@ import Testing
     let refusal = BywayError(.refused, "not processed", processing: .none)
     guard case .fail(.error(let error)) = life.handle(.attemptFailed(refusal, isRepeatable: true), at: Self.seconds(2))
     else {
-      Issue.record("it is sent again in the middle of its response")
+      Issue.record("the request is repeated within its response")
       return
     }
     #expect(error.processing == .possible)

@@ -78,7 +78,7 @@ import Testing
     table.taken(0, at: start + .seconds(20))
     table.taken(1, at: start + .seconds(30))
     guard case .standingBy = table.state(of: 0).0, case .up = table.state(of: 1).0 else {
-      Issue.record("one road is up, the other stands by")
+      Issue.record("one link must be up, and the other standing by")
       return
     }
     #expect(table.state(of: 0).since == start + .seconds(30))

@@ -142,7 +142,7 @@ import Testing
     #expect(requests[1].error?.processing == .possible)
     #expect(served(1) == 1)
     guard case .down = try #require(rig.upstream?.status).roads[0].state else {
-      Issue.record("The road is not known to be bad.")
+      Issue.record("The link is not reported as down.")
       return
     }
   }

@@ -61,7 +61,7 @@ import Testing
     func look() {
       for response in responses where !response.isOver && response.answer == nil {
         let end = min(response.deadline ?? .distantFuture, response.begin + Bounds.longest)
-        #expect(rig.loop.now <= end + .milliseconds(20), "seed \(seed): a request is older than its deadline")
+        #expect(rig.loop.now <= end + .milliseconds(20), "seed \(seed): a request has outlived its deadline")
       }
     }
 
@@ -94,7 +94,7 @@ import Testing
     for response in responses {
       #expect(response.isOver, "seed \(seed): a request never ended")
       #expect(response.endings == (response.isCancelled ? 0 : 1), "seed \(seed)")
-      #expect(response.callsAfterEnd == 0, "seed \(seed): told after its end")
+      #expect(response.callsAfterEnd == 0, "seed \(seed): called after its end")
     }
     leaveNothing(rig, &responses, last, seed)
   }
@@ -109,7 +109,7 @@ import Testing
     // Attempts in progress, and pauses.
     rig.loop.advanceTime(by: .minutes(10))
     rig.loop.run()
-    #expect(upstream == nil, "seed \(seed): something holds the upstream")
+    #expect(upstream == nil, "seed \(seed): the upstream has leaked")
   }
 
   private func request(_ world: World, _ rig: UpstreamRig) throws -> RiggedResponse {

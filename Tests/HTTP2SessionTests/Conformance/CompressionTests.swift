@@ -26,7 +26,7 @@ import Testing
       "5.2 a Huffman string that contains EOS",
       [.headers(1, HPACK.get + [0x00, 0x01, 0x78, 0x84, 0xFF, 0xFF, 0xFF, 0xFF])], broken),
     .init(
-      "5.2 a Huffman string that is right", [.headers(1, HPACK.get + [0x00, 0x01, 0x78, 0x81, 0x1F])], .answered(1)),
+      "5.2 a valid Huffman string", [.headers(1, HPACK.get + [0x00, 0x01, 0x78, 0x81, 0x1F])], .answered(1)),
     .init("6.2 a literal longer than its block", [.headers(1, HPACK.get + [0x00, 0x7E, 0x61])], broken),
   ]
 

@@ -17,7 +17,7 @@ import Testing
     .init(
       "6.1 DATA, padded, without a pad length", [.post(1), .data(1, [], flags: 0x9)],
       .connectionError([.protocolError, .frameSizeError])),
-    .init("6.1 DATA of nothing but padding", [.post(1), .data(1, [2, 0, 0], flags: 0x9)], .answered(1)),
+    .init("6.1 DATA with padding only", [.post(1), .data(1, [2, 0, 0], flags: 0x9)], .answered(1)),
 
     .init("6.2 HEADERS on stream 0", [.get(0)], .connectionError([.protocolError])),
     .init(
@@ -43,7 +43,7 @@ import Testing
     .init(
       "6.3 PRIORITY of six bytes", [RawFrame(type: 2, id: 1, payload: [0, 0, 0, 3, 1, 1])],
       .streamError(1, [.frameSizeError])),
-    .init("6.3 PRIORITY of none", [RawFrame(type: 2, id: 1)], .streamError(1, [.frameSizeError])),
+    .init("6.3 PRIORITY without payload", [RawFrame(type: 2, id: 1)], .streamError(1, [.frameSizeError])),
 
     .init("6.4 RST_STREAM on stream 0", [.reset(0)], .connectionError([.protocolError])),
     .init("6.4 RST_STREAM on an idle stream", [.reset(1)], .connectionError([.protocolError])),
@@ -77,7 +77,7 @@ import Testing
     .init(
       "6.7 PING of six bytes", [RawFrame(type: 6, payload: Array(repeating: 0, count: 6))],
       .connectionError([.frameSizeError])),
-    .init("6.7 an answer to no PING", [.ping(9, flags: RawFrame.ack)], .ignored),
+    .init("6.7 an unsolicited PING acknowledgement", [.ping(9, flags: RawFrame.ack)], .ignored),
 
     .init(
       "6.8 GOAWAY on a stream", [RawFrame(type: 7, id: 1, payload: Array(repeating: 0, count: 8))],
@@ -86,9 +86,9 @@ import Testing
       "6.8 GOAWAY of seven bytes", [RawFrame(type: 7, payload: Array(repeating: 0, count: 7))],
       .connectionError([.frameSizeError])),
 
-    .init("6.9 WINDOW_UPDATE of nothing on the connection", [.windowUpdate(0, 0)], .connectionError([.protocolError])),
+    .init("6.9 WINDOW_UPDATE of zero on the connection", [.windowUpdate(0, 0)], .connectionError([.protocolError])),
     .init(
-      "6.9 WINDOW_UPDATE of nothing on a stream", [.post(1), .windowUpdate(1, 0)], .streamError(1, [.protocolError])),
+      "6.9 WINDOW_UPDATE of zero on a stream", [.post(1), .windowUpdate(1, 0)], .streamError(1, [.protocolError])),
     .init(
       "6.9 WINDOW_UPDATE of three bytes", [RawFrame(type: 8, payload: [0, 0, 1])], .connectionError([.frameSizeError])),
     .init(

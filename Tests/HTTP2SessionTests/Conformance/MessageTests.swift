@@ -32,10 +32,10 @@ import Testing
       "8.1.1 a content length below the body",
       [.post(1, [("content-length", "1")]), .data(1, [1]), .data(1, [1], flags: 1)], malformed),
     .init("8.1.1 a content length without a body", get(("content-length", "1")), malformed),
-    .init("8.1.1 a content length that is none", [.post(1, [("content-length", "1x")])], malformed),
+    .init("8.1.1 an invalid content length", [.post(1, [("content-length", "1x")])], malformed),
     .init("8.1.1 two content lengths", [.post(1, [("content-length", "1"), ("content-length", "2")])], malformed),
     .init(
-      "8.1.1 the right content length", [.post(1, [("content-length", "2")]), .data(1, [1]), .data(1, [1], flags: 1)],
+      "8.1.1 a matching content length", [.post(1, [("content-length", "2")]), .data(1, [1]), .data(1, [1], flags: 1)],
       .answered(1)),
 
     .init("8.2.1 an upper-case name", get(("X-Test", "1")), malformed),

@@ -86,7 +86,7 @@ import Testing
     .init("5.3.1 PRIORITY that depends on its own stream", [.priority(1, on: 1)], .streamError(1, [.protocolError])),
     .init(
       "5.3.1 PRIORITY that depends on itself, later", [.get(1), .priority(3, on: 3)], .streamError(3, [.protocolError])),
-    .init("5.3.2 PRIORITY on a stream to come", [.priority(5, on: 3), .get(5)], .answered(5)),
+    .init("5.3.2 PRIORITY on an idle stream", [.priority(5, on: 3), .get(5)], .answered(5)),
     .init(
       "5.5 an extension frame between frames of a message",
       [.post(1), RawFrame(type: 0xF0, id: 1), .data(1, [], flags: 1)], .answered(1)),

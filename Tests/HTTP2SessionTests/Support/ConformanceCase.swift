@@ -1,16 +1,16 @@
 import HTTP2Session
 import Testing
 
-/// Frames that a client may not send, and how the server must take them.
+/// A sequence of frames from a client, and the server's required reaction.
 struct ConformanceCase: Sendable, CustomTestStringConvertible {
   enum Verdict: Sendable {
     /// The whole session ends with one of these codes.
     case connectionError([HTTP2ErrorCode])
     /// The stream ends with one of these codes, or the session does (RFC 9113 §5.4 allows to be stricter).
     case streamError(UInt32, [HTTP2ErrorCode])
-    /// Nothing is wrong: the stream is answered.
+    /// The frames are valid: the stream gets a response.
     case answered(UInt32)
-    /// Nothing is wrong: a PING is answered.
+    /// The frames are valid or ignored: a PING gets an answer.
     case ignored
   }
 

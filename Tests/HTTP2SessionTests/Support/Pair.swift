@@ -2,12 +2,12 @@ import HTTP2Session
 import HTTPWire
 import NIOCore
 
-/// A client and a server, joined by a link that delivers at once and has no limit unless told otherwise.
+/// A client and a server, joined by a link that delivers immediately, without a limit by default.
 final class Pair {
   let client: HTTP2Session
   let server: HTTP2Session
   var now = NIODeadline.uptimeNanoseconds(0)
-  /// What each side told, oldest first.
+  /// The events of each side, oldest first.
   var toClient: [HTTP2Event] = []
   var toServer: [HTTP2Event] = []
 
@@ -16,13 +16,13 @@ final class Pair {
     self.server = HTTP2Session(role: .server, configuration: server, at: now)
   }
 
-  /// Carries bytes both ways until neither side has more.
+  /// Carries bytes in both directions until neither side has more.
   func exchange(maximum: Int = 1 << 20) {
     while carry(from: client, to: server, maximum) + carry(from: server, to: client, maximum) > 0 {}
     collect()
   }
 
-  /// Carries what one side has, in one piece.
+  /// Carries the output of one side in one piece.
   @discardableResult
   func carry(from source: HTTP2Session, to target: HTTP2Session, _ maximum: Int) -> Int {
     var bytes = ByteBuffer()
@@ -69,7 +69,7 @@ extension FieldSection {
 }
 
 extension [HTTP2Event] {
-  /// The body bytes of one stream, and whether it ended.
+  /// Returns the body bytes of a stream, and whether it has ended.
   func body(of id: StreamID) -> (bytes: ByteBuffer, isComplete: Bool) {
     var bytes = ByteBuffer()
     var isComplete = false

@@ -4,9 +4,9 @@ import NIOCore
 import TestTools
 import Testing
 
-/// One random history of two sessions: who did what, and what must come out of it.
+/// A random sequence of actions of two sessions, with the expected outcome.
 final class RandomRun {
-  /// One direction of one stream.
+  /// The message in one direction of a stream.
   struct Message {
     var sent = 0
     var isFinished = false
@@ -27,7 +27,7 @@ final class RandomRun {
   private var random: SeededRandom
   private let pair: Pair
   private var streams: [StreamID: Stream] = [:]
-  /// Bytes under way, which arrive in pieces.
+  /// Bytes in flight, which arrive in pieces.
   private var toServer = ByteBuffer()
   private var toClient = ByteBuffer()
 
@@ -87,7 +87,7 @@ final class RandomRun {
     if !mayReset { #expect(pair.client.openStreams == 0 && pair.server.openStreams == 0, "seed \(seed)") }
   }
 
-  // MARK: Moves
+  // MARK: Actions
 
   private func open() throws {
     let id = try pair.client.submitRequest(
@@ -144,7 +144,7 @@ final class RandomRun {
     streams[id]?.response.unread -= response
   }
 
-  /// Each side transmits some bytes, and some of those under way arrive.
+  /// Makes each side transmit some bytes, and delivers some of those in flight.
   private func carry() {
     pair.client.nextTransmit(maximum: .random(in: 1...20_000, using: &random), into: &toServer, at: pair.now)
     pair.server.nextTransmit(maximum: .random(in: 1...20_000, using: &random), into: &toClient, at: pair.now)
@@ -162,13 +162,13 @@ final class RandomRun {
     bytes.discardReadBytes()
   }
 
-  // MARK: What came out
+  // MARK: Events
 
   private func drain() throws {
     pair.collect()
     for event in pair.takeServerEvents() {
       if case .head(let id, _, _) = event {
-        // Some answer early, before the request has ended.
+        // Some responses come before the request has ended.
         pair.server.submitResponse(id, [":status": "200"], endStream: false)
         streams[id]?.isAnswered = true
       }
@@ -190,7 +190,7 @@ final class RandomRun {
     case .trailers(let id, _):
       streams[id]?[keyPath: direction].isComplete = true
     case .closed(let id, .refusedStream, isUnprocessed: true):
-      // Opened before the server's limit was known.
+      // The stream was opened before the server's limit was known.
       streams[id]?.wasReset = true
     case .closed(let id, let code, _):
       let stream = try #require(streams[id], "seed \(seed)")
@@ -201,7 +201,7 @@ final class RandomRun {
     }
   }
 
-  /// Bytes that tell their own place, so that a lost or doubled one is seen.
+  /// Returns bytes that encode their position, so that a lost or doubled one is detected.
   private func pattern(from start: Int, _ count: Int) -> ByteBuffer {
     let offset = start % Self.period
     return Self.pattern.getSlice(at: offset, length: count) ?? ByteBuffer()

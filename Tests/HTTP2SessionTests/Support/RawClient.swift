@@ -2,14 +2,14 @@ import HTTP2Session
 import HTTPWire
 import NIOCore
 
-/// Speaks to a server session in raw frames. The server's owner answers each complete request with five bytes.
+/// A client that sends raw frames to a server session. The server responds to each complete request with five bytes.
 final class RawClient {
   let server: HTTP2Session
   var now = NIODeadline.uptimeNanoseconds(0)
   /// Frames from the server, oldest first.
   private(set) var frames: [RawFrame] = []
   private(set) var events: [HTTP2Event] = []
-  /// Off: requests stay without an answer.
+  /// Whether requests get a response.
   var answers = true
 
   static let magic = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
@@ -25,7 +25,7 @@ final class RawClient {
     send(frames)
   }
 
-  /// One frame at a time, so that the server's answer to one is out before the next arrives.
+  /// Sends frames one at a time, so that the server's answer to one is sent before the next arrives.
   func send(_ frames: [RawFrame]) {
     for frame in frames { send(bytes: frame.bytes) }
   }
@@ -35,7 +35,7 @@ final class RawClient {
     turn()
   }
 
-  /// The server's owner and its output take their turn.
+  /// Runs the server's owner, and collects its output.
   func turn() {
     var output = ByteBuffer()
     repeat {
@@ -79,7 +79,7 @@ final class RawClient {
     frames.contains { $0.id == id && $0.type <= 1 && $0.flags & RawFrame.endStream != 0 }
   }
 
-  /// The session still serves: a PING comes back.
+  /// Whether the session still serves, tested by a PING.
   var isAlive: Bool {
     send(.ping(0x77))
     return frames.contains(.ping(0x77, flags: RawFrame.ack))

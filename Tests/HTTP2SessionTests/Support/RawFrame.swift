@@ -1,12 +1,12 @@
 import NIOCore
 
-/// A frame as bytes, right or wrong.
+/// A valid or invalid frame as bytes.
 struct RawFrame: Equatable {
   var type: UInt8
   var flags: UInt8 = 0
   var id: UInt32 = 0
   var payload: [UInt8] = []
-  /// What the header claims, where that is not the truth.
+  /// The length in the header, if it differs from the real one.
   var length: Int?
 
   var bytes: [UInt8] {
@@ -15,7 +15,7 @@ struct RawFrame: Equatable {
       + bigEndian(id) + payload
   }
 
-  /// The four bytes of a RST_STREAM's code, or those of a GOAWAY's.
+  /// The error code of a RST_STREAM or a GOAWAY.
   var errorCode: UInt32? {
     switch type {
     case 3 where payload.count == 4: number(at: 0)
@@ -60,7 +60,7 @@ extension RawFrame {
   /// A complete GET.
   static func get(_ id: UInt32) -> RawFrame { headers(id, HPACK.get) }
 
-  /// The head of a POST whose body is to come.
+  /// The head of a POST whose body follows later.
   static func post(_ id: UInt32, _ more: [(String, String)] = []) -> RawFrame {
     headers(id, HPACK.post + HPACK.block(more), flags: endHeaders)
   }
@@ -100,7 +100,7 @@ extension RawFrame {
   }
 }
 
-/// Just enough of RFC 7541 to write header blocks: literals without indexing and without Huffman coding.
+/// An encoder of header blocks for a part of RFC 7541: literals without indexing and Huffman coding.
 enum HPACK {
   static let get: [UInt8] = request("GET")
   static let post: [UInt8] = request("POST")

@@ -62,7 +62,7 @@ package final class Remains: Sendable {
       guard let descriptor = String(reflecting: loop).firstMatch(of: #/descriptor = (\d+)/#)?.1,
         let facts = try? String(contentsOfFile: "/proc/self/fdinfo/\(descriptor)", encoding: .utf8)
       else {
-        Issue.record("An event loop does not tell its selector: \(String(reflecting: loop))")
+        Issue.record("The description of an event loop lacks its selector: \(String(reflecting: loop))")
         return sum
       }
       return sum + facts.split(separator: "\n").count { $0.hasPrefix("tfd:") }
@@ -74,7 +74,7 @@ package final class Remains: Sendable {
     guard let match = text.firstMatch(of: #/scheduledTasks = PriorityQueue\(count: (\d+)\): (.*), thread =/#),
       let count = Int(match.1)
     else {
-      Issue.record("An event loop does not tell its timers: \(text)")
+      Issue.record("The description of an event loop lacks its timers: \(text)")
       return nil
     }
     return (count, String(match.2))
