@@ -16,7 +16,7 @@ import UnixTransport
 
 /// Several devices behind one proxy, seen in a browser.
 @Suite("Device list in a browser", .serialized, .timeLimit(.minutes(2))) struct DevicesInBrowserTests {
-  @Test("the browser shows two devices' pages side by side, and neither page can read the other")
+  @Test("the browser shows two devices' pages side by side, and they cannot read each other")
   func apart() async throws {
     let house = try await House(["printer", "camera"])
     let browser = try await Chromium()

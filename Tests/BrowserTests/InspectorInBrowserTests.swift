@@ -222,7 +222,7 @@ import UnixTransport
     await desk.stop()
   }
 
-  @Test("the page neither copies nor sends the placeholder of a redacted secret")
+  @Test("the page does not copy or send the placeholder of a redacted secret")
   func secrets() async throws {
     let desk = try await InspectedDesk { _ in Response(status: .ok) }
     try await desk.get("/status?token=hidden")

@@ -279,7 +279,7 @@ import Testing
   }
 
   @Test(
-    "a malicious daemon can neither send control sequences to the caller's terminal nor block the caller",
+    "a malicious daemon cannot send control sequences to the caller's terminal or block the caller",
     arguments: [
       #"{"name":"x","kind":"\u001b]0;t\u0007","version":"\u009b31m","members":[],"requests":{}}"#,
       #"{"reload":{"result":"refused","reason":"\u001b[31m"},"requests":{"failed":{"a":9223372036854775807,"b":9223372036854775807}}}"#,

@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test(
-    "a notification address that is neither a path nor abstract is rejected",
+    "a notification address must be a path or abstract",
     arguments: ["", "@", "notify", "vsock:2:1234"])
   func addresses(_ name: String) {
     #expect(NotificationSocket(name) == nil)

@@ -127,7 +127,7 @@ import Testing
   }
 
   @Test(
-    "a recording works with --replay, and has neither secrets nor exchanges with incomplete bodies"
+    "a recording works with --replay, without secrets and without exchanges with incomplete bodies"
   )
   func recording() async throws {
     let house = try await InspectedProxy(bodyLimit: 300) { request in

@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test(
-    "of a long conversation the latest messages are kept whole, however the bytes were split",
+    "the latest messages of a long conversation are kept whole, however the bytes were split",
     arguments: [1, 7, 64, 999, 1000, 5000])
   func latest(_ size: Int) throws {
     let frames = (0..<500).map { [0x81, 3] + Array("\(100 + $0)".utf8) }

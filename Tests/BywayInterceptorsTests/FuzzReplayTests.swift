@@ -9,7 +9,7 @@ import Testing
     ("Recording", RecordingCheck.check), ("URL", URLCheck.check),
   ]
 
-  @Test("fuzzing inputs that once failed still pass", arguments: checks.indices) func replay(_ index: Int) {
+  @Test("interceptor fuzzing inputs that once failed still pass", arguments: checks.indices) func replay(_ index: Int) {
     let (target, check) = Self.checks[index]
     let inputs = FuzzInputs(target)
     #expect(!inputs.all.isEmpty)

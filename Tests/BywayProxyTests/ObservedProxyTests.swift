@@ -54,7 +54,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("the gateway receives the exchange id that the proxy has recorded, whoever created it")
+  @Test("the gateway receives the exchange id that the proxy has recorded, from the client or new")
   func trace() async throws {
     let name = try #require(HTTPField.Name("traceparent"))
     let fixture = try await fixture(respond: { Response(status: .ok, body: Body($0.head.headerFields[name] ?? "none")) }

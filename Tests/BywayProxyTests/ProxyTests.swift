@@ -50,7 +50,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("a connection that is neither HTTP/1.1 nor HTTP/2 gets one explanation")
+  @Test("a connection with another protocol than HTTP/1.1 and HTTP/2 gets one explanation")
   func neither() async throws {
     let fixture = try await ProxyFixture()
     let client = try await fixture.wire()

@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test("a range request is neither compressed nor decompressed")
+  @Test("a range request is not compressed or decompressed")
   func part() async throws {
     try await withRig(Self.origin(Self.gzip, status: .partialContent)) { rig in
       var request = URLRequest(url: .device())

@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test("async calls cancelled near their end neither hang nor end twice")
+  @Test("async calls cancelled near their end return exactly once")
   func cancelledAtTheEnd() async throws {
     try await withRig { _ in
       Response(status: .ok)

@@ -178,7 +178,7 @@ import TransportTestSupport
     await printer.stop(within: .zero)
   }
 
-  @Test("of two gateways with one name the newer serves, and the other when it leaves")
+  @Test("the newer of two gateways with one name serves, and the other when it leaves")
   func sameName() async throws {
     let house = try await house("printer")
     let first = try await gateway("first", named: "printer")

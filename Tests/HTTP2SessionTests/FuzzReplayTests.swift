@@ -4,7 +4,7 @@ import Testing
 
 /// Every input of Fuzz/Seeds and Fuzz/Findings, with random mutations.
 @Suite struct FuzzReplayTests {
-  @Test("fuzzing inputs that once failed still pass") func replay() {
+  @Test("HTTP/2 fuzzing inputs that once failed still pass") func replay() {
     let inputs = FuzzInputs("HTTP2")
     #expect(inputs.all.count >= 10)
     #expect(inputs.firstFailure(of: HTTP2Check.check) == nil)

@@ -45,7 +45,7 @@ import Testing
     #expect(came == 200 && error?.code == .incompleteResponse)
   }
 
-  @Test("tunnels are neither slowed down nor cut")
+  @Test("fault rules do not slow down or cut tunnels")
   func tunnel() async throws {
     let hindrances = Hindrances()
     _ = try hindrances.add(Hindrance(.cut(0)))

@@ -59,7 +59,7 @@ import Testing
     #expect(book.take() == [] && book.isEmpty)
   }
 
-  @Test("a flood of different refusals is limited, and hides neither other reasons nor other addresses")
+  @Test("a flood of different refusals is limited, and does not hide other reasons or addresses")
   func flood() throws {
     var book = AuditBook()
     for number in 0..<100_000 {

@@ -119,7 +119,7 @@ import Testing
     #expect(third == flood[1])
   }
 
-  @Test("of many concurrent wrong passwords for one name, three are checked and the others get a pause")
+  @Test("three of many concurrent wrong passwords for one name are checked, and the others get a pause")
   func pausedInQueue() {
     var desk = desk { $0.running = 1 }
     for number in 0..<50 { _ = desk.ask([UInt8(number)], name: "alice", from: "here", at: Self.start) }

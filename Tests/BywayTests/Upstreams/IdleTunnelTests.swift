@@ -110,7 +110,7 @@ import Testing
     #expect(all.allSatisfy { !$0.isOver })
   }
 
-  @Test("of three clients only the one above its share loses a tunnel") func three() throws {
+  @Test("only a client above its share loses a tunnel, and two others keep theirs") func three() throws {
     let rig = try rig(limit: 4)
     let one = try tunnels(1, of: client(), over: rig)
     let three = try tunnels(3, of: client(), over: rig)
