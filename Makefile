@@ -6,7 +6,7 @@ release install deb size test test-device soak soak-daemons faults bench bench-s
 
 SOURCES := Package.swift Sources Tests transports Fuzz Benchmarks $(wildcard examples)
 
-# A small command (docs/size.md): the Swift libraries inside, what nobody calls left out, no unwind tables, relocations packed
+# A small command (docs/design/size.md): the Swift libraries inside, what nobody calls left out, no unwind tables, relocations packed
 # where the C library can read them (glibc 2.36). An idle gateway needs a fifth less memory than one that is linked dynamically.
 GLIBC := $(lastword $(shell getconf GNU_LIBC_VERSION))
 RELR := $(shell printf '2.36\n%s\n' '$(GLIBC)' | sort -CV && echo -Xlinker -z -Xlinker pack-relative-relocs)
@@ -32,7 +32,7 @@ demo: dependencies
 test: release peers
 	BYWAY="$$(swift build $(RELEASE) --show-bin-path)/byway" scripts/test $(ARGUMENTS)
 
-# On real drivers, in a PC in software: docs/testing-with-a-device.md.
+# On real drivers, in a PC in software: docs/design/testing-with-a-device.md.
 test-device: release
 	@scripts/install-dependencies device
 	BYWAY="$$(swift build $(RELEASE) --show-bin-path)/byway" Tests/Device/run-all $(ARGUMENTS)

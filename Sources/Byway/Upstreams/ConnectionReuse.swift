@@ -1,6 +1,6 @@
 /// What may be sent on a connection that was kept open, whose server may be closing it at this very moment.
 ///
-/// docs/request-life.md says why this is decided before a request leaves, and not when it has been lost.
+/// docs/design/request-life.md says why this is decided before a request leaves, and not when it has been lost.
 package enum ConnectionReuse: Sendable {
   /// Requests that can be sent again if that happens.
   case forRepeatable

@@ -4,7 +4,7 @@ import NIOCore
 /// its response.
 ///
 /// Only decides: time is an argument, and every event is answered with what is to be done. The table of states and events is
-/// in docs/request-life.md.
+/// in docs/design/request-life.md.
 struct RequestLife {
   /// What a request without a connection waits for.
   enum Want: Hashable {
