@@ -69,6 +69,7 @@ files:
 	scripts/check-promises
 	scripts/check-words
 	scripts/check-listings
+	scripts/check-commits
 
 check: lint files dependencies
 	swift build --build-tests
