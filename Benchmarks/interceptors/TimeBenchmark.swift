@@ -3,12 +3,12 @@ import BywayInterceptors
 import HTTPTypes
 import NIOCore
 
-/// What each interceptor adds to a request that it lets pass: its own work, and what it costs that it stands in a chain.
+/// Measures the time that each interceptor adds to a request that it passes on: its own work, and the cost of the chain.
 ///
-/// One task, one request after the other, no network: a chain whose end answers at once. Own work is the interceptor's
-/// function, called by its type with that end behind it, less the end alone; the chain's part is what the same
-/// interceptor takes beyond that where a chain asks it. Rounds are interleaved, and the best of them counts, as
-/// everything else on the machine only adds to it.
+/// One task sends one request after the other, without a network: the end of the chain responds at once. Own work is the
+/// time of a direct call of the interceptor's function with that end behind it, minus the time of the end alone. The cost of
+/// the chain is the additional time when a chain calls the interceptor. Rounds are interleaved, and the best one counts,
+/// because other work on the machine only adds to it.
 enum TimeBenchmark {
   static let rounds = 15
   static let requests = 10_000
@@ -37,7 +37,7 @@ enum TimeBenchmark {
 
   private struct Subject {
     var name: String
-    /// The interceptor's function; `nil` where it is not to be called.
+    /// The interceptor's function; `nil` if it is not called directly.
     var alone: (@Sendable (Request) async throws -> Response)?
     var chain: Next
 
@@ -94,7 +94,7 @@ enum TimeBenchmark {
     func record(_ exchange: TracedExchange) {}
   }
 
-  /// Of one request, its answer's body included.
+  /// Returns the time of one request, including the body of the response.
   private static func microseconds(
     _ request: Request, _ send: (Request) async throws -> Response
   ) async throws -> Double {
