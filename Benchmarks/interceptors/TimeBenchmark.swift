@@ -27,8 +27,8 @@ enum TimeBenchmark {
         best[index].chained = min(best[index].chained, chained)
       }
     }
-    print("An empty chain and the answer: \(rounded(least)) µs\n")
-    print("| interceptor | µs of its own | µs for being in a chain |\n|---|---|---|")
+    print("An empty chain and the response: \(rounded(least)) µs\n")
+    print("| interceptor | own work, µs | being in a chain, µs |\n|---|---|---|")
     for (subject, time) in zip(subjects, best) {
       let own = subject.alone == nil ? least : time.own
       print("| \(subject.name) | \(rounded(own - least)) | \(rounded(time.chained - own)) |")
@@ -62,11 +62,11 @@ enum TimeBenchmark {
       Subject("Retry", Retry()),
       Subject("Redirect", Redirect()),
       Subject("Canonicalize", Canonicalize()),
-      Subject("Authenticate, no login asked for", Authenticate(hosts: ["device"], user: "u", password: "p")),
+      Subject("Authenticate, no login requested", Authenticate(hosts: ["device"], user: "u", password: "p")),
       Subject("Transform, another type", Transform(mediaTypes: ["text/html"]) { _ in nil }),
-      Subject("Compress, the client's end", Compress(at: .client)),
-      Subject("Compress, the gateway's end, not asked", Compress(at: .gateway)),
-      Subject("Trace, to nobody", Trace(to: Nobody())),
+      Subject("Compress, at the client", Compress(at: .client)),
+      Subject("Compress, at the gateway, not requested", Compress(at: .gateway)),
+      Subject("Trace, without a recorder", Trace(to: Nobody())),
       Subject("Trace, to a HAR file", Trace(to: try HARFile("/dev/null"))),
       Subject("Cache, a hit in memory", Cache()),
     ]
