@@ -69,6 +69,7 @@ files:
 	scripts/check-promises
 	scripts/check-words
 	scripts/check-listings
+	scripts/check-links
 	scripts/check-commits
 
 check: lint files dependencies
