@@ -3,7 +3,7 @@ import HTTP2Session
 import HTTPWire
 import NIOCore
 
-/// One session, its owner, and a peer that sends frames without following any rule. A script controls all three.
+/// A session, its owner, and a peer that sends frames without following any rule. A script controls all three.
 struct HostilePeer {
   private static let windows = (initial: 70_000, growth: 100_000)
   private static let concurrent = 5
