@@ -1,16 +1,16 @@
-# What people do with this repository. Swift 6.3 and Debian 12 or newer, or what is like it.
+# The tasks of this repository. They need Swift 6.3 and Debian 12 or newer, or a similar system.
 
-# Here warnings of this package are errors; Package.swift looks at this.
+# Makes warnings of this package errors; Package.swift reads this variable.
 check release install deb size: export WARNINGS_AS_ERRORS := 1
 release install deb size test test-device soak soak-daemons faults bench bench-serial: export SMALL_COMMAND := 1
 
 SOURCES := Package.swift Sources Tests transports Fuzz Benchmarks $(wildcard examples)
 
-# A small command (docs/size.md): the Swift libraries inside, what nobody calls left out, no unwind tables, relocations packed
-# where the C library can read them (glibc 2.36). An idle gateway needs a fifth less memory than one that is linked dynamically.
+# A small command (docs/design/size.md): static Swift libraries, without unused functions and unwind tables, and with packed relocations
+# if the C library supports them (glibc 2.36). An idle gateway needs a fifth less memory than one that is linked dynamically.
 GLIBC := $(lastword $(shell getconf GNU_LIBC_VERSION))
 RELR := $(shell printf '2.36\n%s\n' '$(GLIBC)' | sort -CV && echo -Xlinker -z -Xlinker pack-relative-relocs)
-# What nobody calls can be left out only where each function has a section of its own, and no public one counts as used.
+# The linker can remove unused functions only if each function has its own section, and public ones do not count as used.
 SECTIONS := -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -Xfrontend -Xswiftc -internalize-at-link \
   $(foreach compiler,cc cxx,-X$(compiler) -ffunction-sections -X$(compiler) -fdata-sections)
 RELEASE := -c release --static-swift-stdlib --disable-local-rpath --product byway -Xswiftc -enforce-exclusivity=unchecked $(SECTIONS) \
@@ -28,16 +28,16 @@ demo: dependencies
 	swift run byway demo $(ARGUMENTS)
 
 # make test ARGUMENTS='--filter Ping'
-# What runs as a process is the command that users get: how much memory it takes is tested too.
+# Tests with processes use the release build of the command, because they also check its memory.
 test: release peers
 	BYWAY="$$(swift build $(RELEASE) --show-bin-path)/byway" scripts/test $(ARGUMENTS)
 
-# On real drivers, in a PC in software: docs/testing-with-a-device.md.
+# Tests on real drivers, in an emulated PC: docs/design/testing-with-a-device.md.
 test-device: release
 	@scripts/install-dependencies device
 	BYWAY="$$(swift build $(RELEASE) --show-bin-path)/byway" Tests/Device/run-all $(ARGUMENTS)
 
-# Half an hour of everything at once. What it finds wrong is in its last lines.
+# The soak test, for half an hour. The last lines list its findings.
 soak: release
 	python3 Tests/Soak/soak.py --byway "$$(swift build $(RELEASE) --show-bin-path)/byway" $(ARGUMENTS)
 
@@ -46,7 +46,7 @@ faults: release
 	python3 Tests/Soak/soak.py --byway "$$(swift build $(RELEASE) --show-bin-path)/byway" --links unix,serial --minutes 1 --clients 8 \
 	  --faults 20000 --undisturbed $(ARGUMENTS)
 
-# A day of daemons in an hour: reloads, cut links, a restarted origin, fifty clients.
+# A simulated day of two daemons in an hour: reloads, cut links, a restarted origin, fifty clients.
 soak-daemons: release
 	python3 Tests/Soak/day.py --byway "$$(swift build $(RELEASE) --show-bin-path)/byway" $(ARGUMENTS)
 
@@ -56,12 +56,12 @@ format:
 lint:
 	swift format lint -r -p --strict $(SOURCES)
 
-# Of each library, in .build/docs. Needs what the debug build has made, and makes it where there is none.
+# The documentation of each library, in .build/docs. Uses the debug build, and makes it if it is missing.
 docs: dependencies
 	@scripts/install-dependencies checks
 	scripts/build-docs
 
-# What a reviewer would have to look at otherwise.
+# Checks of the repository that a reviewer would otherwise make.
 files:
 	@scripts/install-dependencies checks
 	scripts/check-files
@@ -69,6 +69,8 @@ files:
 	scripts/check-promises
 	scripts/check-words
 	scripts/check-listings
+	scripts/check-links
+	scripts/check-commits
 
 check: lint files dependencies
 	swift build --build-tests
@@ -77,16 +79,16 @@ release: dependencies
 	swift build $(RELEASE)
 	@echo "$$(swift build $(RELEASE) --show-bin-path)/byway"
 
-# With units, manual pages, completions and examples of its files: make install PREFIX=/usr/local DESTDIR=
+# Installs the command with units, manual pages, completions and example files: make install PREFIX=/usr/local DESTDIR=
 install: release
 	PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" packaging/install "$$(swift build $(RELEASE) --show-bin-path)/byway"
 
-# A Debian package, in .build. What lintian finds in it is an error.
+# A Debian package, in .build. Findings of lintian are errors.
 deb: release
 	@scripts/install-dependencies package
 	packaging/build-deb "$$(swift build $(RELEASE) --show-bin-path)/byway" .build
 
-# What the command consists of.
+# The size of each part of the command.
 size: dependencies
 	swift build $(RELEASE) -Xlinker -Map=.build/byway.map
 	scripts/size-of-parts .build/byway.map
@@ -100,7 +102,7 @@ bench: release peers
 bench-serial: release peers
 	python3 Benchmarks/serial.py --byway "$$(swift build $(RELEASE) --show-bin-path)/byway" --plot docs/goodput.svg $(ARGUMENTS)
 
-# Each folder is an executable of this package, or has a script of its own.
+# Each folder is an executable of this package, or has its own script.
 examples: export BUILD_FOLDER := $(CURDIR)/.build
 examples: dependencies peers
 	@set -e; for folder in $(wildcard examples/*/); do \
@@ -108,11 +110,11 @@ examples: dependencies peers
 	  if [ -x $$folder/run ]; then timeout 1800 $$folder/run; else timeout 1800 swift run $$name; fi </dev/null; \
 	done
 
-# What building needs, and nothing that would start on somebody's machine.
+# The packages for building. None of them starts a service.
 dependencies:
 	@scripts/install-dependencies
 
-# The servers and clients at the other ends of tests, benchmarks and some examples.
+# The servers and clients that tests, benchmarks and some examples use as peers.
 peers:
 	@scripts/install-dependencies tests
 

@@ -1,9 +1,9 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// Arrows point inward: command → gateway, proxy, transports → core → engines. docs/architecture.md draws them.
+// Dependencies: command → gateway, proxy, transports → core → state machines. docs/architecture.md has the table.
 
-// Set by the Makefile, so that it never concerns those who depend on this package.
+// Set by the Makefile, so it does not affect packages that depend on this one.
 let strictness: [SwiftSetting] =
   Context.environment["WARNINGS_AS_ERRORS"] == nil ? [] : [.unsafeFlags(["-warnings-as-errors"])]
 
@@ -14,7 +14,7 @@ let settings: [SwiftSetting] =
     .enableUpcomingFeature("InternalImportsByDefault"),
   ]
 
-// Set by the Makefile for the command: what is not on the way of every request is made small rather than fast.
+// Set by the Makefile for the command: modules outside the path of ordinary requests are optimized for size.
 let small: [SwiftSetting] =
   settings
   + (Context.environment["SMALL_COMMAND"] == nil ? [] : [.unsafeFlags(["-Osize"], .when(configuration: .release))])
@@ -92,10 +92,10 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
   ],
   targets: [
-    // What every module may use: files, texts and times without Foundation.
+    // Helpers for every module: files, texts and times without Foundation.
     source("Primitives", []),
 
-    // Engines: state machines without I/O, clock or lock.
+    // State machines without I/O, clock or lock.
     .systemLibrary(
       name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
     source("LineLayer", []),
@@ -103,12 +103,12 @@ let package = Package(
     source("HTTP1Session", ["HTTPWire", nioCore]),
     source("HTTP2Session", ["HTTPWire", "Primitives", "CNGHTTP2", nioCore]),
     source("LineEmulation", []),
-    // Checks of an end of a line, written as text that any language reads.
+    // Conformance tests for one end of a line, as text that programs in any language can read.
     .target(
       name: "LineConformance", dependencies: ["LineLayer", "Primitives"], resources: [.embedInCode("Scripts")],
       swiftSettings: settings),
 
-    // Core: what people import.
+    // The core, which users import.
     source(
       "Byway",
       [
@@ -116,11 +116,11 @@ let package = Package(
         crypto,
       ]),
 
-    // TLS, of links and of origins.
+    // TLS for links and origins.
     source(
       "BywayTLS", ["Byway", "HTTPWire", "Primitives", nioCore, nioPosix, nioSSL, nioTLS, httpTypes, logging, crypto]),
 
-    // Ends.
+    // The gateway and the proxy.
     source(
       "BywayGateway",
       [
@@ -139,24 +139,24 @@ let package = Package(
     source(
       "BywayInspection", ["Byway", "BywayProxy", "BywayTLS", "HTTPWire", nioCore, nioSSL, logging, crypto, x509, asn1],
       small),
-    // What passes, for who looks on.
+    // A live view of exchanges.
     .target(
       name: "BywayInspector",
       dependencies: ["Byway", "BywayInterceptors", "HTTPWire", "LineLayer", "Primitives", nioCore, httpTypes],
       resources: [.embedInCode("Page")], swiftSettings: settings),
-    // What is wrong with a link; what the transports look at themselves builds on it.
+    // Diagnosis of links, with additional checks in the transports.
     source(
       "BywayDoctor", ["Byway", "LineLayer", "Primitives", nioCore, nioPosix, httpTypes, logging], small),
     source("BywayWebSocket", ["Byway", nioCore, nioPosix, nioWebSocket, httpTypes]),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
-    // The only library here that needs Foundation, and the only one that knows public suffixes.
+    // The only library here that needs Foundation and the list of public suffixes.
     source(
       "BywayURLSession", ["Byway", "BywayInterceptors", "HTTPWire", "Primitives", "CPSL", nioCore, nioPosix, httpTypes]),
-    // What is observed, as metrics of whatever backend; and the backend of the command.
+    // Metrics for any backend of swift-metrics, and the backend of the command.
     source("BywayMetrics", ["Byway", "LineLayer", coreMetrics, nioCore]),
     source("PrometheusText", [coreMetrics]),
     source("BywayTesting", ["Byway", "Primitives", nioCore, nioPosix, logging]),
-    // An emulated line between devices that programs open.
+    // An emulated line between pseudo-terminals.
     .systemLibrary(name: "CPseudoTerminal"),
     source("LineDevices", ["LineEmulation", "Primitives", "CPseudoTerminal"]),
 
@@ -176,7 +176,7 @@ let package = Package(
     transport("Loopback", "LoopbackTransport", ["Byway", "Primitives", nioCore, nioPosix]),
     transport("Descriptor", "DescriptorTransport", ["Byway", "Primitives", nioCore, nioPosix]),
 
-    // Composition root.
+    // The command.
     source(
       "BywayCommand",
       [
@@ -203,20 +203,20 @@ let package = Package(
       ],
       path: "Benchmarks/interceptors", swiftSettings: settings),
 
-    // Counts for the program that it is linked into: no test may depend on either, as tests share one.
+    // Counts the allocations of the program that it is linked into. No test may depend on it, because all tests share a program.
     .target(name: "AllocationCounter", path: "Benchmarks/AllocationCounter"),
     .executableTarget(
       name: "bridge-benchmark", dependencies: ["AllocationCounter", "Byway", "BywayURLSession", "LoopbackTransport"],
       path: "Benchmarks/bridge", swiftSettings: settings),
 
-    // What several test targets share.
+    // Common code of several test targets.
     .target(
       name: "TestTools", dependencies: ["Primitives"], path: "Tests/Support/Tools", swiftSettings: settings),
     .target(
       name: "TestWire", dependencies: ["Byway", "HTTPWire", nioCore, nioPosix], path: "Tests/Support/Wire",
       swiftSettings: settings),
 
-    // What texts show and neither an example nor a test has: scripts/check-listings.
+    // Listings of Markdown files that are not in an example or test: scripts/check-listings.
     .target(
       name: "Listings",
       dependencies: [
@@ -225,7 +225,7 @@ let package = Package(
       ],
       path: "Tests/Listings", swiftSettings: settings),
 
-    // Examples that need no package of their own.
+    // Examples without a separate package.
     example("five-lines", ["Byway", "BywayGateway", "UnixTransport"]),
     example("bad-line", ["Byway", "BywayGateway", "LineDevices", "LineEmulation", "SerialTransport"]),
     example("interceptor", ["Byway", "BywayGateway", "LoopbackTransport", httpTypes]),
@@ -381,7 +381,7 @@ let package = Package(
     tests("LineEmulationTests", ["LineEmulation"]),
     tests("LineDevicesTests", ["LineDevices", "LineEmulation", "TestTools"]),
     tests("PrimitivesTests", ["Primitives"]),
-    // What must hold for any bytes: fuzzed, and run by the tests.
+    // The checks of the fuzzers, which the tests also run.
     .target(name: "FuzzSupport", path: "Fuzz/Support", swiftSettings: settings),
     checks("Authority", ["HTTPWire"]),
     checks("HTTP1", ["HTTP1Session", "HTTPWire", nioCore]),
@@ -389,7 +389,7 @@ let package = Package(
     checks("SSH", ["SSHTransport"]),
     checks("Interceptor", ["Byway", "BywayInterceptors", "HTTPWire", "Primitives", nioCore, httpTypes, crypto]),
     tests("HTTP1SessionTests", ["FuzzSupport", "HTTP1Checks", "HTTP1Session", "HTTPWire", "TestTools", nioCore]),
-    // Tests. Those with real programs at the ends need the packages of Debian that Tests/Support/README.md lists.
+    // Tests. Tests with real programs need the Debian packages in Tests/Support/README.md.
     .target(name: "TestPeers", dependencies: ["TestTools"], path: "Tests/Support/Peers", swiftSettings: settings),
     tests("InteropTests", ["TestPeers", "byway", "TestTools"]),
     tests(
@@ -407,7 +407,7 @@ let package = Package(
   ]
 )
 
-// Fuzz/run sets this: what libFuzzer calls is of no use to anybody else.
+// Fuzz/run sets this. Only libFuzzer needs these entry points.
 if Context.environment["FUZZ"] != nil {
   let targets = [
     "Authority": "AuthorityChecks", "HTTP1": "HTTP1Checks", "HTTP1Connection": "HTTP1Checks", "HTTP2": "HTTP2Checks",
@@ -424,7 +424,7 @@ if Context.environment["FUZZ"] != nil {
   }
 }
 
-// ONLY=BywayTests,LineLayerTests builds these test targets and no others, which saves minutes while one thing is worked on.
+// ONLY=BywayTests,LineLayerTests builds only these test targets, which saves minutes during development.
 if let only = Context.environment["ONLY"] {
   let names = only.split(separator: ",").map(String.init)
   package.targets.removeAll { $0.type == .test && !names.contains($0.name) }

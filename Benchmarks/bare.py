@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What becomes of HTTP/1.1 that is sent down a serial line as it is, without anything of ours but the line.
+"""Sends plain HTTP/1.1 over an emulated serial line, without Byway's protocol.
 
     python3 Benchmarks/bare.py --byway .build/release/byway
 
-A response with a Content-Length for each request, over an emulated line (`byway line`). An answer is silently corrupt where its
-head can be read, its length is right, and its body is not what was sent.
+Each request gets a response with a Content-Length over an emulated line (`byway line`). A response is silently corrupt if its
+head can be parsed and its length is right, but its body differs from the sent one.
 """
 import argparse
 import collections
@@ -21,7 +21,7 @@ import time
 import tty
 
 SIZE = 16 << 10
-# What a client waits for more of an answer, with the line's rate in mind.
+# The time that a client waits for more of a response at the rate of the line.
 PATIENCE = 0.5
 
 
@@ -71,7 +71,7 @@ def measure(client, server, noise, count):
 
 
 def answer(terminal, body):
-    """A patient origin: whatever comes, it takes it for a request."""
+    """Serves as a tolerant origin, which treats any bytes as a request."""
     read(terminal, until=b"\r\n\r\n")
     rest = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body
     while rest:

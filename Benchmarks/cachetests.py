@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The HTTP cache of byway proxy next to nginx, Apache, Varnish and Squid, judged by the tests of https://cache-tests.fyi.
+"""The HTTP cache of byway proxy next to nginx, Apache, Varnish and Squid, compared by the tests of https://cache-tests.fyi.
 
     git clone https://github.com/http-tests/cache-tests.git
     python3 Benchmarks/cachetests.py --byway .build/release/byway cache-tests
 
-The suite has its own origin and client, which need node 18 or newer. They need the npm package undici for the test of informational
-responses, which fails for every cache without it. Caches that are not installed are left out. Everything but the suite's origin listens on
+The suite has its own origin and client, which need node 18 or newer. The test of informational responses
+needs the npm package undici, and fails for every cache without it. Caches that are not installed are left out. Everything but the suite's origin listens on
 loopback only.
 """
 import argparse
@@ -55,7 +55,7 @@ def main():
             place = folder / name
             place.mkdir()
             if name != "byway" and os.geteuid() == 0:
-                # They give up root's rights, and are to write here all the same.
+                # The servers drop root's rights, and must still be able to write here.
                 place.chmod(0o777)
             with contextlib.ExitStack() as its:
                 port = cache(its, place, origin, options)
@@ -203,7 +203,7 @@ def judge(suite, place, port, lists):
         subprocess.run(
             ["node", "--no-warnings", "test-engine/cli.mjs"], cwd=suite, stdout=file, check=True, timeout=600,
             env=environment(npm_config_base=f"http://127.0.0.1:{port}", npm_config_id="", npm_package_config_id=""))
-    # What the tests themselves say goes to the standard output as well, before the results.
+    # The tests also write to the standard output, before the results.
     text = results.read_text()
     results.write_text(text[text.index("{\n"):])
     words = subprocess.run(
@@ -218,7 +218,7 @@ def judge(suite, place, port, lists):
 
 
 def table(rows):
-    lines = ["| | required | optimal | behaviour that is only noted |", "|---|---|---|---|"]
+    lines = ["| | required | optimal | informative |", "|---|---|---|---|"]
     for name, row in rows.items():
         cells = [f"{row[kind]['passed']} of {row[kind]['of']}" for kind in KINDS]
         lines.append(f"| {name} | {' | '.join(cells)} |")
@@ -233,7 +233,7 @@ def environment(**more):
 
 
 def find(*names):
-    """Servers stand in sbin, where the path of a user need not lead."""
+    """Returns the path of a server. Servers are in sbin, which may be missing from the path of a user."""
     return next(filter(None, (shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin") for name in names)), None)
 
 
@@ -244,7 +244,7 @@ def free_port():
 
 
 def start(running, command, place, **options):
-    """Starts a server, which ends with what runs it, and waits until it takes connections at a port or a path."""
+    """Starts a server, which ends with this script, and waits until it accepts connections at a port or a path."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, **options)
     running.callback(stop, process)
     deadline = time.monotonic() + 20

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The whole chain: HTTP/1.1 in, `byway proxy`, a link, `byway gateway`, HTTP/1.1 out; beside HAProxy twice in their places.
+"""The whole chain: HTTP/1.1 in, `byway proxy`, a link, `byway gateway`, HTTP/1.1 out; compared with two HAProxies in the same places.
 
     python3 -B Benchmarks/chain.py --byway .build/release/byway
 
-Small requests of 32 clients are measured in processor time of both processes by the request, one file of 1 GiB in MB a
-second and in the peak of resident memory. Rounds are interleaved; medians are printed.
+Small requests of 32 clients are measured in processor time of both processes per request. One file of 1 GiB is measured in MB
+per second and in the peak of resident memory. Rounds are interleaved; medians are printed.
 """
 import argparse
 import contextlib

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What `--compress` at both ends makes of a JSON document, an image and a small answer on a line of 115,200 baud.
+"""The effect of `--compress` at both ends on a JSON document, an image and a small response on a line of 115,200 baud.
 
     python3 Benchmarks/compress.py --byway .build/release/byway
 
-The way of Benchmarks/serial.py, without and with the flag. Every body is verified.
+The path is that of Benchmarks/serial.py, without and with the flag. Every body is verified.
 """
 import argparse
 import json
@@ -32,7 +32,7 @@ def main():
 
 
 def readings(size):
-    """As a device's API would list them: names that repeat, numbers that do not."""
+    """Returns readings like those of a device's API: names that repeat, numbers that do not."""
     noise = random.Random(1)
     rows = []
     while len(json.dumps(rows)) < size:

@@ -1,4 +1,4 @@
-"""The servers under comparison and their origins, each one process on a core of its choice, ended by its id."""
+"""The compared servers and their origins. Each is one process on a selected core, and is ended by its id."""
 import argparse
 import contextlib
 import os
@@ -105,18 +105,18 @@ class Process:
                 time.sleep(0.01)
 
     def worker(self):
-        """nginx works in a child of its master, the others by themselves."""
+        """Returns the working process: a child of the master for nginx, the process itself for the others."""
         children = pathlib.Path(f"/proc/{self.child.pid}/task/{self.child.pid}/children").read_text().split()
         return int(children[0]) if children else self.child.pid
 
     def memory(self):
-        """(resident, peak) in MiB."""
+        """Returns (resident, peak) in MiB."""
         status = pathlib.Path(f"/proc/{self.worker()}/status").read_text()
         sizes = {line.split(":")[0]: int(line.split()[1]) for line in status.splitlines() if line.endswith(" kB")}
         return sizes["VmRSS"] / 1024, sizes["VmHWM"] / 1024
 
     def busy(self):
-        """Processor seconds so far."""
+        """Returns the processor seconds so far."""
         fields = pathlib.Path(f"/proc/{self.worker()}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -139,7 +139,7 @@ def program(name, package):
 
 
 def run(description, measure, rounds):
-    """A benchmark of one command: prints what `measure(options, folder, start)` returns. `start(server)` sees to it that a server ends."""
+    """A benchmark of one command: prints what `measure(options, folder, start)` returns. `start(server)` ensures that a server ends."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--byway", metavar="PATH", required=True, help="the command, built for release")
     parser.add_argument("--seconds", type=int, default=3, help="of load in each round (default: 3)")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What many devices cost a proxy: a thousand configured, and names in front of one.
+"""The cost of many devices at a proxy: a thousand configured devices, and the lookup of names.
 
     python3 -B Benchmarks/devices.py --byway .build/release/byway
 
-First a proxy with a thousand devices in its file, of which ten are used: how long its start takes, and its resident memory. Then
-the same small requests through a proxy with one link, and through one with a thousand devices by name, rounds interleaved:
-the difference in processor time is what finding a device costs.
+First it measures the start time and resident memory of a proxy with a thousand devices in its file, of which ten are used. Then it sends
+the same small requests through a proxy with one link, and through one with a thousand named devices, in interleaved rounds.
+The difference in processor time is the cost of finding a device.
 """
 import re
 import statistics
@@ -67,7 +67,7 @@ def measure(options, folder, start):
 
 
 def load(server, host, seconds):
-    """How many requests were answered."""
+    """Returns the number of responses."""
     command = [
         contenders.program("h2load", "nghttp2-client"), "--h1", "-c", CLIENTS, "-D", seconds,
         "--base-uri", f"unix:{server.socket}", f"http://{host}/"]

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What a radio modem in software carries with its own error correction: Dire Wolf's AX.25 frames, plain and as FX.25.
+"""The goodput of a software radio modem with its own error correction: Dire Wolf's AX.25 frames, plain and as FX.25.
 
     apt-get install direwolf
     python3 Benchmarks/direwolf.py
 
-A hundred frames at 9,600 bits a second, with noise that grows from none in the first to more than any bears in the last. The same noise for each:
-it is in the sound, and not in bits. Share is bytes of text that were decoded, by what the time on the air could carry. Nothing is sent again.
+It sends a hundred frames at 9,600 bits per second. The noise grows from none in the first to more than any code corrects in the last. It is added
+to the sound, not to bits, and is the same for each. Share is the number of decoded bytes of text, divided by the capacity of the time on the air.
+There are no retransmissions.
 """
 import pathlib
 import re

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""A fleet: three hubs behind two HAProxies, devices that dial through those, users who ask through those, and a hub that is killed.
+"""A fleet: three hubs behind two HAProxies, devices that dial through them, users that send requests through them, and a killed hub.
 
     apt install haproxy openssl mosquitto
     python3 -B Benchmarks/fleet.py --byway .build/release/byway
 
-Prints what an idle device costs in memory, processor time and bytes on the wire, next to a client of mosquitto; then what users and devices
-see of kill -9 of a hub: requests by outcome, how soon all is well, and arrivals at HAProxy in each tenth of a second. HAProxy is configured
-by examples/fleet/haproxy.cfg. Everything is on 127.0.0.1; three processes have all the gateways, each in a section with a certificate of its
-own.
+Prints the cost of an idle device in memory, processor time and bytes on the wire, compared with a client of mosquitto. Then it prints the effect
+of kill -9 of a hub on users and devices: requests by outcome, the time until recovery, and connections to HAProxy in each tenth of a second.
+HAProxy is configured by examples/fleet/haproxy.cfg. Everything is on 127.0.0.1. Three processes run all gateways, each in a section with its own
+certificate.
 """
 import argparse
 import asyncio
@@ -73,11 +73,11 @@ def say(line):
     print(line, flush=True)
 
 
-# MARK: What is measured
+# MARK: Measurements
 
 
 async def memory(fleet):
-    """Of a hub that has all devices, which dial it without HAProxy."""
+    """Measures the memory of a hub with all devices, which dial it without HAProxy."""
     hub, count = fleet.hubs[0], fleet.options.devices
     before = anonymous(hub)
     gateways = [fleet.dial(share, to=["HUB1_DEVICES"]) for share in range(3)]
@@ -88,7 +88,7 @@ async def memory(fleet):
         gateway.terminate()
     for gateway in gateways:
         gateway.wait()
-    # Afterwards the hub is one that has seen none of them.
+    # Afterwards, a new hub replaces this one.
     hub.terminate()
     hub.wait()
     fleet.start_hub(0)
@@ -96,7 +96,7 @@ async def memory(fleet):
 
 
 async def idle(fleet, before):
-    """Processor and bytes of devices that nobody asks for."""
+    """Measures the processor time and bytes of devices without requests."""
     count = fleet.options.devices
     await asyncio.sleep(5)
     grown = sum(anonymous(balancer) - was for balancer, was in zip(fleet.balancers, before))
@@ -108,7 +108,7 @@ async def idle(fleet, before):
     taken, given = (after - was for after, was in zip(fleet.bytes(), bytes_before))
     hour = 3600 / took / count
     say(f"bytes of TLS for each idle device in an hour: {taken * hour:,.0f} to the hub, {given * hour:,.0f} from it")
-    # A PING of 17 bytes in a record of its own (RFC 8446 §5.2), its answer, and TCP's acknowledgement of that.
+    # A PING of 17 bytes in its own record (RFC 8446 §5.2), its answer, and the TCP acknowledgement of the answer.
     rounds = taken / 39
     wire = taken + given + 3 * rounds * HEADERS
     say(f"  on the wire, with headers of TCP and IPv4: {wire * hour:,.0f}; {rounds * hour:.1f} PINGs")
@@ -117,7 +117,7 @@ async def idle(fleet, before):
 
 
 async def handshake_rate(fleet, count):
-    """Of one hub, by devices that dial, are let in by their certificate, and leave."""
+    """Measures the handshakes of one hub with devices that dial, are accepted by certificate, and disconnect."""
     hub = fleet.hubs[0]
     context = fleet.device_context("d0")
     port = fleet.ports["HUB1_DEVICES"]
@@ -127,7 +127,7 @@ async def handshake_rate(fleet, count):
         for _ in range(share):
             with socket.create_connection(("127.0.0.1", port)) as plain:
                 with context.wrap_socket(plain, server_hostname=f"d0.{SUFFIX}") as secured:
-                    # The hub has verified the client's certificate when it speaks.
+                    # The hub sends its first bytes after it has verified the client's certificate.
                     secured.recv(1)
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
@@ -138,10 +138,10 @@ async def handshake_rate(fleet, count):
 
 
 async def kill(fleet):
-    """kill -9 of the hub that has most devices, while users ask."""
+    """Kills the hub with the most devices during requests of users."""
     users = Users(fleet)
     users.start()
-    # A link that lives for longer than ten seconds is a good one.
+    # A link that exists for more than ten seconds counts as good.
     await asyncio.sleep(12)
     counts = fleet.count_devices()
     victim = max(range(3), key=lambda number: counts[number])
@@ -166,7 +166,7 @@ async def kill(fleet):
 
 
 class Arrivals:
-    """Connections that devices have made, by the clock."""
+    """The times of connections of devices."""
 
     def __init__(self, fleet):
         self.fleet = fleet
@@ -192,7 +192,7 @@ class Arrivals:
 
 
 class Users:
-    """Each keeps a connection to its device, as a browser does, and makes another when that is lost."""
+    """Users that each keep a connection to their device, like a browser, and open a new one when it is lost."""
 
     def __init__(self, fleet):
         self.fleet = fleet
@@ -271,7 +271,7 @@ class Users:
 
 
 async def mosquitto(fleet):
-    """As many clients of a broker, over TLS with client certificates, keepalive of 60 s as its clients have it."""
+    """Measures as many clients of a broker, over TLS with client certificates, with its usual keepalive of 60 s."""
     count = fleet.options.devices
     broker = fleet.start_broker()
     await asyncio.sleep(1)
@@ -303,7 +303,7 @@ async def mosquitto(fleet):
 
 
 class MQTT:
-    """A client of MQTT 3.1.1 that does nothing."""
+    """An idle client of MQTT 3.1.1."""
 
     def __init__(self, fleet, name):
         self.name = name
@@ -326,11 +326,11 @@ class MQTT:
             await reader.readexactly(2)
 
 
-# MARK: What it is measured on
+# MARK: The processes under test
 
 
 class Certificates:
-    """An authority, the hubs' certificate, and one for each device."""
+    """A certificate authority, the hubs' certificate, and one for each device."""
 
     @staticmethod
     def make(folder, names):
@@ -356,7 +356,7 @@ class Certificates:
 
 
 class Fleet:
-    """Hubs, balancers and devices, and what they say of themselves."""
+    """Hubs, balancers and devices, and their reported state."""
 
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -395,7 +395,7 @@ class Fleet:
             stdin=subprocess.DEVNULL, stderr=self.log)
 
     def dial(self, share, to=("DEVICES_1", "DEVICES_2")):
-        """Starts the process that has a third of the devices."""
+        """Starts the process with a third of the devices."""
         lines, numbers = ["origin = http://127.0.0.1:9", "log-level = error"], range(share, self.options.devices, 3)
         for number in numbers:
             name, place = self.names[number], to[number // 3 % len(to)]
@@ -437,7 +437,7 @@ class Fleet:
         return context
 
     def ask(self, balancer, words):
-        """A command of HAProxy's runtime API."""
+        """Sends a command of HAProxy's runtime API."""
         with socket.socket(socket.AF_UNIX) as admin:
             admin.connect(f"{self.folder}/lb{balancer + 1}")
             admin.sendall(words.encode() + b"\n")
@@ -459,7 +459,7 @@ class Fleet:
         return int(stat["bin"]), int(stat["bout"])
 
     def count_devices(self):
-        """Those that are up, by hub."""
+        """Returns the number of connected devices of each hub."""
         counts = []
         for number, hub in enumerate(self.hubs):
             if not hub:
@@ -474,7 +474,7 @@ class Fleet:
         return counts
 
     async def await_hubs(self, after=0):
-        """Returns when both HAProxies use all hubs, which they may still do for some seconds where one has gone."""
+        """Waits until both HAProxies use all hubs. They may still use a hub for some seconds after it has gone."""
         await asyncio.sleep(after)
         end = time.monotonic() + 30
         while time.monotonic() < end:
@@ -488,7 +488,7 @@ class Fleet:
         sys.exit(f"HAProxy does not use the hubs:\n{(self.folder / 'log').read_text()[-3000:]}")
 
     async def await_devices(self):
-        """Returns when that was so."""
+        """Returns the time when that was the case."""
         count = self.options.devices
         end = time.monotonic() + 60
         while time.monotonic() < end:
@@ -508,7 +508,7 @@ def free_ports(count):
 
 
 def anonymous(process):
-    """What is its own, without the pages of its file."""
+    """Returns the private memory, without the pages of the program's file."""
     status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("RssAnon")) << 10
 

@@ -2,10 +2,10 @@
 """Byway's gateway next to nginx and HAProxy: HTTP/2 on a Unix socket in, HTTP/1.1 on a Unix socket out.
 
     python3 Benchmarks/gateway.py --byway .build/release/byway
-    python3 Benchmarks/gateway.py                                  the rivals alone
+    python3 Benchmarks/gateway.py                                  the other servers alone
 
-Rounds are interleaved, so that a disturbance of the machine meets all; medians are printed, as ratios to nginx next to
-the numbers themselves, which hold for this machine and this hour only.
+Rounds are interleaved, so that a disturbance of the machine affects all. Medians are printed as ratios to nginx, next to
+the absolute numbers, which are valid for this machine and hour only.
 """
 import argparse
 import contextlib
@@ -89,7 +89,7 @@ def rotated(names, by):
 
 
 def requests(options, server):
-    """Requests per second, and processor microseconds a request: the steadier of the two on a shared machine."""
+    """Returns requests per second, and processor microseconds per request, which vary less on a shared machine."""
     busy = server.busy()
     text = on_load_core(
         options, contenders.program("h2load", "nghttp2-client"), "-c", "1", "-m", "64", "-D", options.seconds,
@@ -103,7 +103,7 @@ def requests(options, server):
 
 
 def download(options, server):
-    """MiB a second."""
+    """Returns MiB per second."""
     got = curl(options, server, "-o", "/dev/null", "-w", "%{http_code} %{size_download} %{time_total}",
                "http://localhost/body.bin")
     return throughput(server, got)

@@ -1,14 +1,14 @@
 """Goodput over bit error rate as an SVG, next to others and the limit."""
 import math
 
-# Measured on the same kind of emulated line; a median where seeds differ, and none where the body never completed.
+# Measured on the same kind of emulated line: medians where seeds differ, and no value where the body never completed.
 OTHERS = {
     "TCP/IP in PPP, MTU 1500": ("#c2410c", {0: 0.955, 1e-6: 0.942, 1e-5: 0.76, 1e-4: 0}),
     "TCP/IP in PPP, MTU 576": ("#d97706", {0: 0.895, 1e-6: 0.892, 1e-5: 0.84, 1e-4: 0.02}),
     "ZMODEM": ("#7c3aed", {0: 0.965, 1e-6: 0.933, 1e-5: 0.59, 1e-4: 0.03}),
     "C-Kermit": ("#64748b", {0: 0.715, 1e-6: 0.698, 1e-5: 0.41, 1e-4: 0.05}),
 }
-# The same with frames that are lost whole, as they were before they could bear correction.
+# The same without error correction, as before it existed: a damaged frame is lost.
 WHOLE = {0: 0.986, 1e-6: 0.972, 1e-5: 0.938, 1e-4: 0.835, 3e-4: 0.729, 1e-3: 0.478, 3e-3: 0}
 OVERHEAD = 11
 DECADES = 4.5
@@ -38,12 +38,12 @@ def svg(points):
 
 
 def limit(rate):
-    """The most that frames with that overhead can carry, at their best size."""
+    """Returns the maximum goodput of frames with that overhead, at their best size."""
     return max(size / (size + OVERHEAD) * (1 - rate) ** (8 * (size + OVERHEAD)) for size in range(10, 4000, 2))
 
 
 def shannon(rate):
-    """The most that any code can carry of a line that turns over that share of its bits."""
+    """Returns the capacity of a line with that bit error rate, for any code."""
     return 1 + rate * math.log2(rate) + (1 - rate) * math.log2(1 - rate)
 
 
@@ -73,7 +73,7 @@ def line(spots, colour, width=2, dashed=False):
 
 
 def place(rate):
-    """Error rates on a logarithmic scale; no errors stand where 1e-7 would."""
+    """Returns the position of an error rate on a logarithmic scale. No errors are placed at 1e-7."""
     return LEFT + (math.log10(max(rate, 1e-7)) + 7) / DECADES * (WIDTH - 40) + 20
 
 

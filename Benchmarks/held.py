@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Memory that hostile peers make a proxy and a gateway hold, and whether another client is served meanwhile.
+"""The memory that hostile peers can occupy in a proxy and a gateway, and whether another client is served meanwhile.
 
     /usr/bin/python3 -B Benchmarks/held.py --byway .build/release/byway
 
-Needs python3-h2 of Debian and curl. Each attack meets processes that were started for it and have served one request. Ends with 1 where
-a process grows by more than 128 MiB, or where the other client is not served.
+Needs python3-h2 of Debian and curl. Each attack runs against new processes that have served one request. The exit status is 1 if
+a process grows by more than 128 MiB, or if the other client is not served.
 """
 import argparse
 import asyncio
@@ -26,7 +26,7 @@ MARK = "ready"
 
 
 class Peer:
-    """An HTTP/2 connection of blocking calls."""
+    """An HTTP/2 connection with blocking calls."""
 
     def __init__(self, stream, client):
         self.stream = stream
@@ -47,13 +47,13 @@ class Peer:
         return self.http.receive_data(data) if data else None
 
     def block(self, stream, fields, flags):
-        """One HEADERS frame, without any rule of the library."""
+        """Returns one HEADERS frame, without the checks of the library."""
         block = self.http.encoder.encode(fields)
         return len(block).to_bytes(3, "big") + bytes([1, flags]) + stream.to_bytes(4, "big") + block
 
 
 def gateway(path, count):
-    """A gateway that answers /flood with so many informational responses."""
+    """Serves as a gateway that answers /flood with this many informational responses."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen()
@@ -78,7 +78,7 @@ def answer(peer, event, count):
 
 
 def origin(path):
-    """An origin that answers GET /ok, and reads no more than the head of anything else."""
+    """Serves as an origin that answers GET /ok, and reads only the heads of other requests."""
     async def serve(reader, writer):
         head = await reader.readuntil(b"\r\n\r\n")
         if not head.startswith(b"GET /ok"):
@@ -95,7 +95,7 @@ def origin(path):
 
 
 def far_end(_):
-    """A port that takes connections and reads nothing."""
+    """Opens a port that accepts connections and reads nothing."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=1000)
     print(MARK, listener.getsockname()[1], flush=True)
     kept = []
@@ -106,7 +106,7 @@ def far_end(_):
 ROLES = {"gateway": lambda path: gateway(path, 300_000), "origin": origin, "far-end": far_end}
 
 
-# The attacks. Each returns the bytes that it has sent, and what it must keep open.
+# The attacks. Each returns the number of sent bytes, and the objects that must stay open.
 
 def informational(address, reads):
     stream = socket.create_connection(address)
@@ -251,7 +251,7 @@ def measure(byway, attack, hostile):
 
 
 def served(address):
-    """Asks as another client."""
+    """Sends a request as another client."""
     answer = subprocess.run(
         ["curl", "-sS", "-o", "/dev/null", "-m", "10", "-w", "%{http_code}", f"http://{address[0]}:{address[1]}/ok"],
         capture_output=True, text=True)

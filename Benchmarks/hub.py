@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What devices that dial cost a hub: memory for each that is idle, and how soon all are back when the hub was killed.
+"""The cost of dialing devices at a hub: the memory of an idle device, and the time until all reconnect after the hub was killed.
 
     python3 -B Benchmarks/hub.py --byway .build/release/byway
 
-One process has all the gateways, each in a section of its own, as a stand-in for as many devices; the link is a Unix socket.
+One process runs all gateways, each in its own section, instead of as many devices. The link is a Unix socket.
 """
 import argparse
 import json
@@ -41,7 +41,7 @@ def measure(options, folder):
         print(f"{options.devices} idle devices: {(after - before) / options.devices:,.0f} bytes each ({before >> 10:,} → {after >> 10:,} KiB)")
         hub.kill()
         hub.wait()
-        # They find out, and begin to wait for each other.
+        # The gateways notice the loss, and begin to back off.
         time.sleep(2)
         begin = time.monotonic()
         hub = start(options, folder, log)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What a request costs the gateway in instructions, counted references and allocations: by valgrind, so that other work on the
-machine does not matter.
+"""The cost of a request at the gateway in instructions, reference counts and allocations, measured by valgrind, so that other work
+on the machine has no effect.
 
     swift build -c release --static-swift-stdlib --product byway -Xswiftc -enforce-exclusivity=unchecked
     python3 -B Benchmarks/instructions.py --byway .build/release/byway
     python3 -B Benchmarks/instructions.py --byway .build/release/byway -- --metrics unix:{}/m --access-log {}/access
 
-The same load as Benchmarks/gateway.py: one connection, 64 streams. Only user code is seen, and the command must have its symbols:
-`make release` strips them.
+The same load as Benchmarks/gateway.py: one connection, 64 streams. Only user code is measured. The command must have its symbols,
+which `make release` strips.
 """
 import argparse
 import collections
@@ -45,7 +45,7 @@ def main():
 
 
 def count(options, folder, running):
-    """The file that callgrind has written of the requests alone."""
+    """Returns the file that callgrind has written for the requests alone."""
     # Valgrind 3.19 does not read the debugging information of Swift 6.
     command = folder / "byway"
     subprocess.run(["strip", "-g", "-o", command, options.byway], check=True)
@@ -84,7 +84,7 @@ def load(socket, count):
 
 
 def read(profile):
-    """(instructions, calls by the name of the function, its own instructions by its name)"""
+    """Returns (instructions, calls by name of the function, its own instructions by its name)."""
     names, calls, own, total = {}, collections.Counter(), collections.Counter(), 0
     function = callee = ""
     is_call = False
@@ -102,7 +102,7 @@ def read(profile):
         elif match := re.match(r"(?:summary|totals): (\d+)", line):
             total = int(match[1])
         elif match := re.match(r"[+*-]?\d*\*? (\d+)$", line):
-            # The line after a call tells what was spent within it.
+            # The line after a call has the cost of that call.
             if not is_call:
                 own[function] += int(match[1])
             is_call = False

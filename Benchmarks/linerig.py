@@ -1,4 +1,4 @@
-"""A request's whole way over an emulated line: client → byway proxy → serial → byway line → serial → byway gateway → nginx."""
+"""The whole path of a request over an emulated line: client → byway proxy → serial → byway line → serial → byway gateway → nginx."""
 import contextlib
 import hashlib
 import http.client
@@ -19,7 +19,7 @@ import tty
 
 
 class Rig:
-    """The programs, and what there is to fetch. `line` has options of `byway line` besides the rate, `flags` those of proxy
+    """The programs, and the files to fetch. `line` has options of `byway line` besides the rate, `flags` those of proxy
     and gateway."""
 
     def __init__(self, byway, baud, line=(), seed=1, flags=(), files=(), relays=False):
@@ -95,10 +95,10 @@ class Rig:
                 sys.exit(f"{what} did not start within {limit} s\n{logs}")
             time.sleep(0.02)
 
-    # What is measured
+    # Measurements
 
     def get(self, name="small", connection=None, limit=120):
-        """Seconds that a request took; ends the run where its body is not exact."""
+        """Returns the seconds of a request. Ends the run if its body is wrong."""
         own = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=limit)
         begun = time.monotonic()
         own.request("GET", f"/{name}")
@@ -115,7 +115,7 @@ class Rig:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=limit)
 
     def carried(self):
-        """Bytes that each end has sent so far."""
+        """Returns the bytes that each end has sent so far."""
         self.order("statistics")
         lines = [self.read_line() for _ in range(2)]
         return [int(re.search(r"([\d,]+) bytes sent", line)[1].replace(",", "")) for line in lines]
@@ -133,12 +133,12 @@ class Rig:
         return text.decode()
 
     def busy(self):
-        """Processor seconds of the two ends so far."""
+        """Returns the processor seconds of both ends so far."""
         return sum(processor_seconds(child.pid) for child in (self.gateway, self.proxy))
 
 
 class Relay:
-    """A piece of wire behind the line whose noise can begin at any time: `noise` has a function of bytes to bytes."""
+    """A piece of wire behind the line whose noise can begin at any time. `noise` is a function from bytes to bytes."""
 
     def __init__(self, end):
         self.noise = bytes
@@ -165,7 +165,7 @@ class Relay:
 
 
 class Rare:
-    """Which of things in a row something happens to, one in 1 / `share`."""
+    """Selects items of a sequence at random, on average one in 1 / `share`."""
 
     def __init__(self, share, seed):
         self.source, self.share = random.Random(seed), share

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What it costs a gateway to be seen: metrics that Prometheus reads, an access log, an inspector, in requests a second and memory.
+"""The cost of observability at a gateway: metrics for Prometheus, an access log and an inspector, in requests per second and memory.
 
     python3 Benchmarks/observed.py --byway .build/release/byway
     python3 Benchmarks/observed.py --byway .build/release/byway --before OLDER    next to another build
     python3 Benchmarks/observed.py --byway .build/release/byway --offered 5000    at that many requests a second and no more
 
-Like Benchmarks/gateway.py: HTTP/2 on a Unix socket in, HTTP/1.1 on a Unix socket out, rounds interleaved. Ratios are to the first row;
-nginx's, which is there to compare its log with, to nginx without one.
+Like Benchmarks/gateway.py: HTTP/2 on a Unix socket in, HTTP/1.1 on a Unix socket out, rounds interleaved. Ratios are relative to the first row. Those of nginx, which
+is there to compare its log, are relative to nginx without a log.
 """
 import argparse
 import contextlib
@@ -67,7 +67,7 @@ def measure(options, folder, running):
     servers = {}
     if options.before:
         servers["before"] = started("before", options.before)
-    servers["nothing asked for"] = started("plain", options.byway)
+    servers["no option"] = started("plain", options.byway)
     metrics = ["--metrics", "unix:{}/m"]
     servers["metrics"] = started("metrics", options.byway, *metrics)
     for form in ("combined", "json"):
@@ -75,8 +75,8 @@ def measure(options, folder, running):
             form, options.byway, *metrics, "--access-log", "{}/access", "--access-log-format", form)
 
     servers["trace"] = started("trace", options.byway, "--trace", "/dev/null")
-    servers["inspector, nobody looks"] = started("unseen", options.byway, "--inspect", "unix:{}/i")
-    looked = servers["inspector, one looks"] = started("seen", options.byway, "--inspect", "unix:{}/i")
+    servers["inspector, no page open"] = started("unseen", options.byway, "--inspect", "unix:{}/i")
+    looked = servers["inspector, one client"] = started("seen", options.byway, "--inspect", "unix:{}/i")
     follower = Follower(looked.socket.parent / "i")
     follower.start()
 
@@ -103,7 +103,7 @@ def measure(options, folder, running):
 
 
 class Follower(threading.Thread):
-    """Reads /api/events as a page does, and notes how far behind it is told to be."""
+    """A reader of /api/events, like a page, which records how far behind it is."""
 
     def __init__(self, path):
         super().__init__(daemon=True)

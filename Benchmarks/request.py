@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""How long `byway request` takes for 13 bytes over a link on a Unix socket, beside curl over the same socket.
+"""The time of `byway request` for 13 bytes over a link on a Unix socket, compared with curl over the same socket.
 
     python3 -B Benchmarks/request.py --byway .build/release/byway
 
-Both start as processes, ask the same gateway before nginx, and end: most of the time is the start. Runs are interleaved.
+Both start as processes, send a request to the same gateway in front of nginx, and end. Most of the time is the start. Runs are interleaved.
 """
 import argparse
 import contextlib
@@ -51,7 +51,7 @@ def measure(rounds, commands):
 
 
 def once(command, expected):
-    """(wall, processor) milliseconds."""
+    """Returns (wall, processor) milliseconds."""
     before, began = busy(), time.perf_counter()
     run = subprocess.run(command, capture_output=True, text=True, timeout=30)
     wall = time.perf_counter() - began

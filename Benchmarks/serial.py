@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a serial line carries with Byway, on an emulated line: the table of the line layer's targets, and a plot.
+"""The goodput of Byway on an emulated serial line: the table of the line layer's targets, and a plot.
 
     python3 Benchmarks/serial.py --byway .build/release/byway --plot docs/goodput.svg
 
@@ -91,7 +91,7 @@ def latencies(options):
 
 
 def latencies_at(options, condition, line, clean, targets):
-    """Of small GETs on an idle line, beside `clean` where that is given, and beside a download. Returns median and p99 when idle."""
+    """Measures small GETs on an idle line, relative to `clean` if that is given, and during a download. Returns median and p99 when idle."""
     with Rig(options.byway, SLOW, line) as rig:
         warmed(rig)
         connection = rig.connection()
@@ -105,10 +105,10 @@ def latencies_at(options, condition, line, clean, targets):
         rest, worst = share_of(idle, 0.5), share_of(idle, 0.99)
         if clean:
             for name, value, by, target in zip(("median", "p99"), (rest, worst), clean, ("≤ 1.5", "≤ 3")):
-                yield (f"small GET on an idle line{condition}, {name}, by that of a clean line", target,
+                yield (f"small GET on an idle line{condition}, {name}, relative to a clean line", target,
                        f"{value / by:.2f} ({value * 1e3:.1f} ms)")
         else:
-            yield ("small GET on an idle line, by the time of its own bytes", "≤ 1.3",
+            yield ("small GET on an idle line, relative to the time of its own bytes", "≤ 1.3",
                    f"{rest / own:.2f} ({rest * 1e3:.1f} ms for {own * rig.rate:.0f} bytes)")
         busy = []
         bulk = threading.Thread(target=rig.get, args=("large",))
@@ -155,7 +155,7 @@ def bad_lines(options):
 
 
 def noise_that_comes_and_goes(options):
-    """Every two seconds; beside what the two lines alone carry."""
+    """Measures a line whose noise changes every two seconds, relative to the two lines alone."""
     size, rate = 3 << 20, 0.001
     alone = [statistics.median(goodput(options, errors, seed) for seed in range(1, 3)) for errors in (0, rate)]
     shares = []
@@ -167,7 +167,7 @@ def noise_that_comes_and_goes(options):
             rig.relay.noise = lambda data: noisy(data) if int((time.monotonic() - begun) / 2) % 2 else data
             shares.append(size / rig.get("body") / rig.rate)
     share = statistics.median(shares)
-    yield (f"3 MiB at {FAST}, bit error rate 0 and {rate} by turns of 2 s, by the mean of the two alone", "≥ 0.85",
+    yield (f"3 MiB at {FAST}, bit error rate alternating between 0 and {rate} every 2 s, relative to the mean of the two alone", "≥ 0.85",
            f"{share / statistics.mean(alone):.2f} ({share:.3f})")
 
 
@@ -189,17 +189,17 @@ def processor(options):
             for _ in range(4):
                 rig.get("large")
             share = (rig.busy() - before) / (time.monotonic() - begun)
-            yield f"both processes at 3,000,000 baud{condition}, of one core", target, f"{share * 100:.1f} %"
+            yield f"both processes at 3,000,000 baud{condition}, share of one core", target, f"{share * 100:.1f} %"
 
 
-# A line too bad to start on: the first bytes of its sessions meet the noise, or it begins in the middle of a body. A byte is spoilt with this chance.
+# Noise during the start of sessions, or from the middle of a body on. Each byte is damaged with this probability.
 NOISES = [("1 % of bytes dropped", ["--drop", "1%"], 0.01, lambda seed: dropping(0.01, seed)),
           ("bit error rate 0.001", ["--bit-errors", "0.001"], 1 - 0.999 ** 8, lambda seed: flipping(0.001, seed))]
 PAGE = 65_536
 
 
 def best(chance, overhead=9):
-    """The share of a line that frames of the best size carry; the delimiter before a frame has to arrive as well."""
+    """Returns the goodput of frames of the best size as a share of the line. The delimiter before a frame must arrive as well."""
     return max(size / (size + overhead) * (1 - chance) ** (size + overhead + 1) for size in range(1, 2048))
 
 
@@ -232,7 +232,7 @@ def noise_in_the_middle(options):
 
 
 def noisy_rate(options, noise, seed, before):
-    """Bytes of a body in a second, from when the noise begins."""
+    """Returns the bytes of a body per second after the noise begins."""
     with Rig(options.byway, FAST, files={"body": os.urandom(before + 6 * PAGE)}, relays=True) as rig:
         if not before:
             rig.relay.noise = noise(seed)

@@ -3,8 +3,8 @@
 
     python3 Benchmarks/ssh.py --byway .build/release/byway
 
-Both get an HTTP/1.1 server's socket on the far machine: `byway proxy --link ssh://…?http=1.1`, and `ssh -L` as it is. A relay
-between them and sshd adds the round trip where one is asked for. Rounds are interleaved; medians are printed, as ratios to
+Both reach the socket of an HTTP/1.1 server on the other machine: `byway proxy --link ssh://…?http=1.1`, and `ssh -L` as it is. A relay
+between them and sshd adds a round trip if requested. Rounds are interleaved; medians are printed, as ratios to
 `ssh -L` next to the numbers themselves, which hold for this machine and this hour only.
 """
 import argparse
@@ -68,7 +68,7 @@ def parse():
 
 
 class Rig:
-    """sshd, nginx behind it, and the ways there."""
+    """sshd, nginx behind it, and the ports that lead there."""
 
     def __init__(self, options, folder, running):
         self.options, self.folder, self.running = options, folder, running
@@ -94,7 +94,7 @@ class Rig:
         self.delayed = self.ways(relay.port)
 
     def ways(self, port):
-        """Ports of loopback that lead to the origin and to the sink, by the name of who leads there."""
+        """Returns the ports of loopback that lead to the origin and to the sink, by the name of the program under test."""
         hosts = self.folder / f"known_hosts-{port}"
         hosts.write_text(f"[127.0.0.1]:{port} {(self.folder / 'host.pub').read_text()}")
         ways = {}
@@ -108,7 +108,7 @@ class Rig:
         return ways
 
     def fresh_login(self):
-        """Seconds from the start of `ssh -L` to the answer."""
+        """Returns the seconds from the start of `ssh -L` to the response."""
         local, far = free_port(), self.delay_port
         begun = time.monotonic()
         process = subprocess.Popen(
@@ -153,11 +153,11 @@ def throughput(options, rig, title, target, ways, kind):
 
 
 def small(options, rig):
-    """A new small request: over the link that is there, and as `ssh -L` answers it with a connection that is new."""
+    """Measures a new small request: over the existing link, and over a new connection through `ssh -L`."""
     times = {"byway": [], "ssh": []}
     ways = rig.delayed["down"]
     curl(f"http://127.0.0.1:{ways['byway']}/")
-    # Short, and told apart by milliseconds: more of them.
+    # These requests are short and differ by milliseconds, so there are more of them.
     for _ in range(7 * options.rounds):
         for name in times:
             times[name].append(curl(f"http://127.0.0.1:{ways[name]}/"))
@@ -165,17 +165,17 @@ def small(options, rig):
     title = f"a new small request with {options.round_trip} ms of round trip"
     print(f"| {title}, ms | ≤ 0.5 | {ours / theirs:.2f} | {ours:,.1f} | {theirs:,.1f} |", flush=True)
     fresh = statistics.median(rig.fresh_login() for _ in range(options.rounds)) * 1000
-    print(f"| {title}, and `ssh -L` begun for it, ms | ≤ 0.5 | {ours / fresh:.2f} | {ours:,.1f} | {fresh:,.1f} |", flush=True)
+    print(f"| {title}, with `ssh -L` started for it, ms | ≤ 0.5 | {ours / fresh:.2f} | {ours:,.1f} | {fresh:,.1f} |", flush=True)
 
 
 def curl(*arguments):
-    """Seconds, of one transfer on a new connection."""
+    """Returns the seconds of one transfer on a new connection."""
     command = ["curl", "-q", "-sS", "-f", "--noproxy", "*", "-o", "/dev/null", "-w", "%{time_total}", "-m", "300", *arguments]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 class Relay:
-    """Passes bytes on after half a round trip, each way, as fast as they come: bandwidth is not part of it."""
+    """A relay that delays bytes by half a round trip in each direction, without a limit of bandwidth."""
 
     WINDOW = 64 << 20
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What a client that reads nothing costs in memory, at its worst, in a gateway and in a proxy.
+"""The largest memory that a client which reads nothing can occupy in a gateway and in a proxy.
 
     /usr/bin/python3 -B Benchmarks/unread.py --byway .build/release/byway
 
-Needs python3-h2 of Debian. Each attack meets processes that were started for it and have served one request. Ends with 1 where one costs more than 8 MiB.
+Needs python3-h2 of Debian. Each attack runs against new processes that have served one request. The exit status is 1 if one
+costs more than 8 MiB.
 """
 import argparse
 import pathlib
@@ -15,7 +16,7 @@ import time
 SUPPORT = pathlib.Path(__file__).resolve().parent.parent / "Tests" / "Support"
 LIMIT = 8 * 1024
 ATTACKS = {
-    "256 streams over HTTP/2 whose windows stay shut": ["h2raw.py", "zero-window"],
+    "256 streams over HTTP/2 whose windows stay closed": ["h2raw.py", "zero-window"],
     "256 streams over HTTP/2 on a connection that is not read": ["h2raw.py", "deaf"],
     "1,000 requests pipelined over HTTP/1.1": None,
 }
@@ -26,7 +27,7 @@ def main():
     parser.add_argument("--byway", default=".build/release/byway")
     parser.add_argument("--seconds", type=float, default=8)
     options = parser.parse_args()
-    print("| asked for and not read | gateway, MiB | proxy, MiB |\n|---|---|---|")
+    print("| requested and not read | gateway, MiB | proxy, MiB |\n|---|---|---|")
     worst = 0
     for name, attack in ATTACKS.items():
         costs = measure(options, attack)
@@ -47,7 +48,7 @@ def measure(options, attack):
             address = line.split("http://")[1].split()[0]
             subprocess.run(["curl", "-sS", "-o", "/dev/null", f"http://{address}/bytes?size=1000"], check=True)
             for process in (gateway, proxy):
-                # The peak begins anew: that of the start counts what was let go when the program was linked.
+                # Resets the peak, because the peak at the start includes memory of the dynamic linker that was released.
                 pathlib.Path(f"/proc/{process.pid}/clear_refs").write_text("5")
             before = [memory(process, "VmRSS") for process in (gateway, proxy)]
             subprocess.run(command(address, attack, options.seconds), check=True, stdout=subprocess.DEVNULL)
@@ -69,7 +70,7 @@ def command(address, attack, seconds):
 
 
 def start(programs, arguments, mark, output="stderr"):
-    """Answers the process, and the line by which it says that it is ready."""
+    """Returns the process, and the line that reports its readiness."""
     pipes = {"stderr": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, output: subprocess.PIPE}
     process = subprocess.Popen(list(map(str, arguments)), text=True, **pipes)
     programs.append(process)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What users cost a proxy: a login that is remembered, a first one, and a flood of wrong ones.
+"""The cost of users at a proxy: a remembered login, a first login, and a flood of wrong logins.
 
     python3 -B Benchmarks/users.py --byway .build/release/byway
 
-The same small requests through a proxy that asks nobody and through one whose client logs in with each, rounds interleaved: the difference in
-processor time is what a remembered login costs. Then how long a login takes that is not known yet, with bcrypt of cost 10. And how
-long alice's requests take, one after another, while others send wrong passwords for ever new names as fast as they are answered.
+It sends the same small requests through a proxy without users, and through one whose client logs in with each request, in interleaved rounds. The
+difference in processor time is the cost of a remembered login. Then it measures a first login, with bcrypt of cost 10. Finally it measures the
+requests of alice, one after another, while others send wrong passwords for new names as fast as they get responses.
 """
 import base64
 import os
@@ -61,7 +61,7 @@ def measure(options, folder, start):
     server = rows["a remembered login"][0]
     lines += ["", f"first login: {first_login(server) * 1000:.0f} ms"]
     crowd = proxy("crowd", known)
-    # On any processor, as it would be.
+    # On any processor, as usual.
     for thread in os.listdir(f"/proc/{crowd.child.pid}/task"):
         os.sched_setaffinity(int(thread), range(os.cpu_count()))
     calm = latencies(crowd, options.seconds)
@@ -86,7 +86,7 @@ def login(user, password):
 
 
 def load(server, authorization, seconds):
-    """How many requests were answered."""
+    """Returns the number of responses."""
     command = [contenders.program("h2load", "nghttp2-client"), "--h1", "-c", CLIENTS, "-D", seconds]
     command += ["-H", f"authorization: {authorization}"] if authorization else []
     command += ["--base-uri", f"unix:{server.socket}", "http://printer.localhost/"]
@@ -98,7 +98,7 @@ def load(server, authorization, seconds):
 
 
 class Client:
-    """A connection of HTTP/1.1 that stays open."""
+    """An HTTP/1.1 connection that stays open."""
 
     def __init__(self, server):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -125,7 +125,7 @@ class Client:
 
 
 def first_login(server):
-    """Seconds, the median of several: a reload forgets logins."""
+    """Returns the median seconds of several first logins. A reload clears remembered logins."""
     times = []
     for _ in range(7):
         server.child.send_signal(signal.SIGHUP)
@@ -139,7 +139,7 @@ def first_login(server):
 
 
 def latencies(server, seconds):
-    """Median and 99th percentile in milliseconds."""
+    """Returns median and 99th percentile in milliseconds."""
     client = Client(server)
     client.get(login("alice", "secret"))
     times = []

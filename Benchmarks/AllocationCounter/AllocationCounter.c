@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-// The program's own definitions come before the C library's, for all that is linked to it; these are glibc's by their
+// These definitions replace the ones of the C library in the whole program. They call glibc's functions by their
 // other names.
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);

@@ -5,8 +5,8 @@ import Foundation
 import FoundationNetworking
 import LoopbackTransport
 
-/// What it costs each request of a session that a bridge takes part in, where the request is none of the bridge's. Ends with
-/// 1 where that takes memory.
+/// Measures the cost of a bridge for requests of its session that no route of the bridge takes. The exit status is 1 if such a
+/// request allocates memory.
 ///
 ///     swift run -c release bridge-benchmark
 @main enum BridgeBenchmark {
@@ -29,7 +29,7 @@ import LoopbackTransport
     }
 
     let asked = bridge.protocolClass
-    // What is made once is made now.
+    // Objects that are created once are created here.
     guard !asked.canInit(with: request) else { throw BywayError(.invalidRequest, "The bridge takes \(address).") }
     let (before, start) = (allocations(), ContinuousClock.now)
     for _ in 0..<count { _ = asked.canInit(with: request) }

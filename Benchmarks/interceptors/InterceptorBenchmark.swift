@@ -1,4 +1,4 @@
-/// What interceptors cost: time, or memory.
+/// Measures the cost of interceptors: time or memory.
 ///
 ///     swift run -c release interceptor-benchmark
 ///     swift run -c release interceptor-benchmark memory

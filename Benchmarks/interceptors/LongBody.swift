@@ -29,7 +29,7 @@ struct LongBody: AsyncSequence, Sendable {
     }
   }
 
-  /// A file of that length, which takes no room on the disk.
+  /// Creates a file of that length without disk blocks.
   static func writeHoles(to path: String) throws {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     defer { close(descriptor) }

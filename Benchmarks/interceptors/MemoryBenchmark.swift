@@ -2,8 +2,8 @@ import Byway
 import Glibc
 import Primitives
 
-/// Memory while 1 GiB passes through each interceptor that streams: a client, a link and a gateway in one process, which
-/// is a new one for each row. Ends with 1 where one of them takes more than 64 MiB at its peak.
+/// Measures memory while 1 GiB passes through each streaming interceptor. A client, a link and a gateway run in one process,
+/// a new one for each row. The exit status is 1 if the peak of a row is more than 64 MiB.
 enum MemoryBenchmark {
   private static let limitKiB = 64 << 10
 
@@ -20,7 +20,7 @@ enum MemoryBenchmark {
     exit(1)
   }
 
-  /// One row, alone in its process.
+  /// Measures one row, alone in its process.
   static func runCase(_ name: String, folder: String) async throws {
     var problem = ", and not all of it"
     do {
@@ -28,7 +28,7 @@ enum MemoryBenchmark {
     } catch {
       problem = ", and then: \(error)"
     }
-    // What was resident at most, by the kernel's count.
+    // The peak of resident memory, as counted by the kernel.
     var usage = rusage()
     getrusage(.init(RUSAGE_SELF.rawValue), &usage)
     print("| \(name) | \(usage.ru_maxrss >> 10)\(problem) |")

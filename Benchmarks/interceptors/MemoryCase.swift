@@ -6,13 +6,13 @@ import LoopbackTransport
 import NIOCore
 import Synchronization
 
-/// One row: which interceptors at either end of the link, and which way the bytes go.
+/// A row of the table: the interceptors at both ends of the link, and the direction of the bytes.
 struct MemoryCase {
-  /// The client's, for one request after the other.
+  /// The interceptors of the client, for one request after the other.
   private var near: [() throws -> [any Interceptor]] = [{ [] }]
   private var far: [any Interceptor] = []
   private var isUpload = false
-  /// How often the origin is asked.
+  /// The number of requests that reach the origin.
   private var asked = 1
 
   static let names = [
@@ -21,7 +21,7 @@ struct MemoryCase {
     "Cache on disk, stored and then a hit", "Recorder, then Replay", "LocalFiles", "Stub, a file",
   ]
 
-  /// `nil`: there is none of that name.
+  /// Returns `nil` if there is no row of that name.
   init?(_ name: String, folder: String) throws {
     isUpload = name.hasSuffix(", up")
     switch name {
@@ -50,7 +50,7 @@ struct MemoryCase {
     }
   }
 
-  /// Whether all of it arrived, and from where it should.
+  /// Returns whether all bytes arrived, from the expected source.
   func run() async throws -> Bool {
     let count = Atomic(0)
     let link = try TransportRegistry([LoopbackTransport()]).link("loopback:memory")
@@ -80,14 +80,14 @@ struct MemoryCase {
     return isWhole && count.load(ordering: .relaxed) == asked
   }
 
-  /// - Returns: how much arrived at the other end.
+  /// - Returns: the number of bytes that arrived at the other end.
   private func transfer(_ client: BywayClient) async throws -> Int {
     guard isUpload else {
       var length = 0
       for try await chunk in try await client.get("http://device/body").body { length += chunk.readableBytes }
       return length
     }
-    // The first tells the client's end that the other one unpacks.
+    // The first response tells the client that the gateway decompresses.
     _ = try await client.get("http://device/none").body.collect(upTo: 100)
     var request = try Request(
       .post, url: "http://device/body", body: Body(LongBody(), length: LongBody.length), timeout: .minutes(30))

@@ -3,12 +3,12 @@ import BywayInterceptors
 import HTTPTypes
 import NIOCore
 
-/// What each interceptor adds to a request that it lets pass: its own work, and what it costs that it stands in a chain.
+/// Measures the time that each interceptor adds to a request that it passes on: its own work, and the cost of the chain.
 ///
-/// One task, one request after the other, no network: a chain whose end answers at once. Own work is the interceptor's
-/// function, called by its type with that end behind it, less the end alone; the chain's part is what the same
-/// interceptor takes beyond that where a chain asks it. Rounds are interleaved, and the best of them counts, as
-/// everything else on the machine only adds to it.
+/// One task sends one request after the other, without a network: the end of the chain responds at once. Own work is the
+/// time of a direct call of the interceptor's function with that end behind it, minus the time of the end alone. The cost of
+/// the chain is the additional time when a chain calls the interceptor. Rounds are interleaved, and the best one counts,
+/// because other work on the machine only adds to it.
 enum TimeBenchmark {
   static let rounds = 15
   static let requests = 10_000
@@ -27,8 +27,8 @@ enum TimeBenchmark {
         best[index].chained = min(best[index].chained, chained)
       }
     }
-    print("An empty chain and the answer: \(rounded(least)) µs\n")
-    print("| interceptor | µs of its own | µs for being in a chain |\n|---|---|---|")
+    print("An empty chain and the response: \(rounded(least)) µs\n")
+    print("| interceptor | own work, µs | being in a chain, µs |\n|---|---|---|")
     for (subject, time) in zip(subjects, best) {
       let own = subject.alone == nil ? least : time.own
       print("| \(subject.name) | \(rounded(own - least)) | \(rounded(time.chained - own)) |")
@@ -37,7 +37,7 @@ enum TimeBenchmark {
 
   private struct Subject {
     var name: String
-    /// The interceptor's function; `nil` where it is not to be called.
+    /// The interceptor's function; `nil` if it is not called directly.
     var alone: (@Sendable (Request) async throws -> Response)?
     var chain: Next
 
@@ -62,11 +62,11 @@ enum TimeBenchmark {
       Subject("Retry", Retry()),
       Subject("Redirect", Redirect()),
       Subject("Canonicalize", Canonicalize()),
-      Subject("Authenticate, no login asked for", Authenticate(hosts: ["device"], user: "u", password: "p")),
+      Subject("Authenticate, no login requested", Authenticate(hosts: ["device"], user: "u", password: "p")),
       Subject("Transform, another type", Transform(mediaTypes: ["text/html"]) { _ in nil }),
-      Subject("Compress, the client's end", Compress(at: .client)),
-      Subject("Compress, the gateway's end, not asked", Compress(at: .gateway)),
-      Subject("Trace, to nobody", Trace(to: Nobody())),
+      Subject("Compress, at the client", Compress(at: .client)),
+      Subject("Compress, at the gateway, not requested", Compress(at: .gateway)),
+      Subject("Trace, without a recorder", Trace(to: Nobody())),
       Subject("Trace, to a HAR file", Trace(to: try HARFile("/dev/null"))),
       Subject("Cache, a hit in memory", Cache()),
     ]
@@ -94,7 +94,7 @@ enum TimeBenchmark {
     func record(_ exchange: TracedExchange) {}
   }
 
-  /// Of one request, its answer's body included.
+  /// Returns the time of one request, including the body of the response.
   private static func microseconds(
     _ request: Request, _ send: (Request) async throws -> Response
   ) async throws -> Double {

@@ -1,9 +1,9 @@
-// What the line layer costs by itself: two ends, nothing between them, no line, no faults. Send, encode, decode and deliver.
+// Measures the line layer alone: two ends that send, encode, decode and deliver, without a line or faults between them.
 
 import Glibc
 import LineLayer
 
-/// Two ends that hand each other whatever they have to say.
+/// Two ends that exchange their frames directly.
 struct Ends {
   private static let round = 64 * 1024
 
@@ -51,7 +51,7 @@ struct Ends {
 
 @main
 enum LineLayerBenchmark {
-  /// Bytes of each payload that are delivered in a measurement.
+  /// The bytes of each payload that are delivered in a measurement.
   private static let amount = 400_000_000
 
   static func main() {
@@ -79,7 +79,7 @@ enum LineLayerBenchmark {
     print("\(name): \(Int(best)) MB/s")
   }
 
-  /// Of this process: other programs' turns do not count.
+  /// Returns the processor time of this process, without that of other programs.
   private static func seconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

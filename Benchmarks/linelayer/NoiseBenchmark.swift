@@ -1,11 +1,11 @@
-// What a noisy line carries, with correction and without, in the line's own time: whatever machine this runs on, the figures are the
-// same. The line layer alone: HTTP costs some thousandths besides.
+// Measures the goodput of a noisy line with and without error correction, in virtual time, so the figures are the same on every
+// machine. This is the line layer alone; HTTP costs some thousandths more.
 
 import LineEmulation
 
 @testable import LineLayer
 
-/// Noise that comes and goes.
+/// Noise in every second period.
 struct Intermittent: LineFault {
   static let name = "intermittent"
   var noise: BitFlips
@@ -14,7 +14,7 @@ struct Intermittent: LineFault {
   func check() throws(LineConfigurationError) { try noise.check() }
 
   mutating func carry(_ bytes: inout WireBytes, using random: inout SplitMix64) {
-    // Handed over in stretches that are short against a period.
+    // The bytes of one call span a short time compared with a period.
     guard let first = bytes.times.first, first / period % 2 == 1 else { return }
     noise.carry(&bytes, using: &random)
   }
@@ -66,7 +66,7 @@ enum NoiseBenchmark {
     }
   }
 
-  /// The median of five seeds.
+  /// Returns the median of five seeds.
   private static func shares(_ line: Noisy, correction: Int) -> String {
     let all = (1...5).map { share(line, correction: correction, seed: $0) }.sorted()
     return all[2] > 0 ? digits(all[2], 3) : "–"
@@ -79,7 +79,7 @@ enum NoiseBenchmark {
     let simulation = Simulation(line, configuration: configuration, seed: seed)
     simulation.opensAgain = true
     _ = simulation.run(atMost: 30) { simulation.dialer.events.contains(.confirmed) }
-    // As much as a line has carried before anybody looks.
+    // The line has carried this much before the measurement.
     simulation.listener.toSend = 20_000
     simulation.dialer.toSend = 2000
     _ = simulation.run(atMost: 60) { simulation.dialer.received == 20_000 && simulation.listener.received == 2000 }

@@ -1,13 +1,13 @@
 public import FuzzSupport
 import HTTPWire
 
-/// What must hold for any authority, and for any two.
+/// The properties of any authority, and of any pair of them.
 public enum AuthorityCheck {
   public static func check(_ input: [UInt8]) throws(Violation) {
     let halves = input.split(separator: 0x0A, maxSplits: 1, omittingEmptySubsequences: false)
     let read = try halves.map { half throws(Violation) in try check(one: Array(half)) }
     guard read.count == 2, let left = read[0], let right = read[1] else { return }
-    // Whoever compares texts and whoever compares values decide alike.
+    // Comparing texts and comparing values give the same result.
     try expect((left == right) == (left.description == right.description), "\(left) and \(right)")
     try expect((left.host == right.host) == (left.host.text == right.host.text), "\(left.host) and \(right.host)")
   }

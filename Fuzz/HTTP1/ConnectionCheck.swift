@@ -3,9 +3,9 @@ import HTTP1Session
 import HTTPWire
 import NIOCore
 
-/// What must hold for a whole connection, whatever its peer sends, its owner does, and however much time passes.
+/// The properties of a whole connection, for any actions of its peer and its owner, and any passing of time.
 public enum ConnectionCheck {
-  /// - Parameter input: one byte that says which end it is, then orders.
+  /// - Parameter input: one byte that selects the end, then commands.
   public static func check(_ input: [UInt8]) throws(Violation) {
     var script = Script(input)
     if script.byte() & 1 == 0 {
@@ -20,10 +20,10 @@ public enum ConnectionCheck {
   }
 }
 
-/// What both ends have in common: time, and what is counted.
+/// The common state of both ends: time and counters.
 private struct Ledger {
   var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
-  /// Bytes of content that were written, and those that were told of as gone, in the exchange that runs.
+  /// Bytes of content that were written, and that were reported as sent, in the running exchange.
   var written = 0
   var drained = 0
 
@@ -32,7 +32,7 @@ private struct Ledger {
     try expect(bytes > 0 && drained <= written, "\(drained) bytes have left of \(written)")
   }
 
-  /// Takes what is to be sent, perhaps not all of it.
+  /// Takes bytes to send, perhaps not all of them.
   func transmit(_ session: some ConnectionSession, maximum: Int) throws(Violation) {
     for _ in 0..<1000 where session.wantsTransmit {
       guard let bytes = session.nextTransmit(maximum: maximum, at: now) else { return }
@@ -42,8 +42,8 @@ private struct Ledger {
     try expect(!session.wantsTransmit, "it never ends to send")
   }
 
-  /// Lets time pass; a deadline that has passed must not stand still.
-  /// - Returns: what was told meanwhile.
+  /// Lets time pass. A deadline that has passed must change.
+  /// - Returns: the events of that time.
   mutating func pass<Session: ConnectionSession>(
     _ session: Session, _ seconds: UInt8
   ) throws(Violation) -> [Session.Event] {
@@ -58,7 +58,7 @@ private struct Ledger {
     return events
   }
 
-  /// Once a connection ends at once, it says nothing more.
+  /// Checks that a connection that ended at once reports no more events.
   static func expectOver(_ session: some ConnectionSession) throws(Violation) {
     guard case .abort = session.ending else { return }
     try expect(session.nextDeadline == nil, "a connection that is over waits for time to pass")
@@ -139,7 +139,7 @@ private struct ServerRun {
     }
   }
 
-  /// Whatever has happened, time ends it.
+  /// Checks that time ends the connection in any state.
   mutating func finish() throws(Violation) {
     session.cutShort()
     try drain()

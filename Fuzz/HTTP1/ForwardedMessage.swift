@@ -3,15 +3,15 @@ import HTTP1Session
 package import HTTPWire
 import NIOCore
 
-/// A message as it was read. Written again for the next hop, it must be read there as the same: whatever two hops read
-/// differently is how a request is smuggled past one of them.
+/// A message as it was read. When it is written for the next hop, that hop must read the same message. A difference between
+/// two hops would allow request smuggling.
 package struct ForwardedMessage {
   package var head: FieldSection
   var hasBody: Bool
   package var body: [UInt8] = []
   package var trailers: FieldSection?
 
-  /// The next hop must find as many requests as were written, each the same.
+  /// Checks that the next hop reads exactly the requests that were written.
   static func checkRequests(_ outcome: Outcome) throws(Violation) {
     var wire = ByteBuffer()
     var encoder = RequestEncoder()
@@ -20,7 +20,7 @@ package struct ForwardedMessage {
       let options = RequestEncoder.Options(hasBody: message.hasBody)
       guard (try? encoder.writeHead(message.head, options, into: &wire)) != nil else { continue }
       written.append(message)
-      // What follows a CONNECT is not a request.
+      // The bytes after a CONNECT are not a request.
       if encoder.framing == .tunnel { break }
       try message.writeBody(by: &encoder, into: &wire)
     }
@@ -41,7 +41,7 @@ package struct ForwardedMessage {
     try compare(complete(reread), with: [message])
   }
 
-  /// Those of which all was read, up to an upgrade.
+  /// Returns the messages that were read completely, up to an upgrade.
   package static func complete(_ outcome: Outcome) -> [ForwardedMessage] {
     var messages: [ForwardedMessage] = []
     var current: ForwardedMessage?
@@ -86,7 +86,7 @@ package struct ForwardedMessage {
       }
       let known = Set(lines(of: before.head) + lines(of: before.trailers))
       let new = (lines(of: after.head) + lines(of: after.trailers)).filter { line in
-        // The length is told where it was not, and lines of cookies are joined (RFC 9113 §8.2.3).
+        // A missing length is added, and lines of cookies are joined (RFC 9113 §8.2.3).
         !known.contains(line) && !line.hasPrefix("content-length: ") && !line.hasPrefix("cookie: ")
       }
       try expect(new.isEmpty, "fields from nowhere: \(new)")

@@ -3,9 +3,9 @@ import HTTP1Session
 import HTTPWire
 import NIOCore
 
-/// What must hold for any bytes from a client or a server of HTTP/1.1.
+/// The properties of parsers for any bytes from an HTTP/1.1 client or server.
 public enum HTTP1Check {
-  /// - Parameter input: one byte that says what the rest is, one that says how it is cut, then what came.
+  /// - Parameter input: one byte that selects the parser, one that says how the rest is cut, then the received bytes.
   public static func check(_ input: [UInt8]) throws(Violation) {
     guard input.count > 2 else { return }
     let bytes = Array(input[2...])

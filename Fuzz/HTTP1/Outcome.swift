@@ -2,7 +2,7 @@ package import HTTP1Session
 package import HTTPWire
 import NIOCore
 
-/// What a parser made of some input, in a form that does not depend on how the input was cut.
+/// The result of a parser for some input, in a form that does not depend on how the input was cut.
 package struct Outcome: Equatable, CustomStringConvertible {
   package enum Event: Equatable {
     case informational(FieldSection)
@@ -21,7 +21,7 @@ package struct Outcome: Equatable, CustomStringConvertible {
     self.failure = failure
   }
 
-  /// The failures' messages quote what had come by then, so they are left out.
+  /// Compares without the messages of failures, because these quote the bytes received so far.
   package static func == (left: Self, right: Self) -> Bool {
     left.events == right.events && left.failure?.code == right.failure?.code
       && left.failure?.status == right.failure?.status
@@ -49,12 +49,12 @@ package struct Outcome: Equatable, CustomStringConvertible {
   }
 }
 
-/// The bytes of a text, one for each character up to U+00FF: so a test can write any byte.
+/// Returns the bytes of a text, one for each character up to U+00FF, so that a test can write any byte.
 package func bytes(_ text: String) -> [UInt8] {
   text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
 }
 
-/// Reads one response that comes in such pieces.
+/// Reads one response that arrives in these pieces.
 package func readResponse(
   _ pieces: [[UInt8]], to request: RequestKind = .ordinary, closed: Bool = false,
   configuration: HTTP1Configuration = .defaults
@@ -78,7 +78,7 @@ package func readResponse(_ text: String, to request: RequestKind = .ordinary, c
   readResponse([bytes(text)], to: request, closed: closed)
 }
 
-/// Reads the requests that come in such pieces.
+/// Reads the requests that arrive in these pieces.
 package func readRequests(
   _ pieces: [[UInt8]], closed: Bool = false, configuration: HTTP1Configuration = .defaults
 ) -> Outcome {
@@ -98,7 +98,7 @@ package func readRequests(_ text: String, closed: Bool = false) -> Outcome {
   readRequests([bytes(text)], closed: closed)
 }
 
-/// The head of the one request in the text.
+/// Returns the head of the only request in the text.
 package func readRequestHead(_ text: String) throws -> RequestHead? {
   var parser = RequestParser()
   parser.receive(ByteBuffer(bytes: bytes(text)))
@@ -106,7 +106,7 @@ package func readRequestHead(_ text: String) throws -> RequestHead? {
   return nil
 }
 
-/// The head of the response in the text, informational ones skipped.
+/// Returns the head of the response in the text, without informational responses.
 package func readResponseHead(_ text: String, to request: RequestKind = .ordinary) throws -> ResponseHead? {
   var parser = ResponseParser()
   parser.begin(request)

@@ -3,7 +3,7 @@ import HTTP2Session
 import HTTPWire
 import NIOCore
 
-/// A connection's bytes, all at once and in pieces: the owner must hear the same.
+/// A check that the bytes of a connection give the same events at once and in pieces.
 enum CutConnection {
   static func check(_ script: Script, role: HTTP2Session.Role) throws(Violation) {
     var script = script
@@ -16,7 +16,7 @@ enum CutConnection {
     try expect(whole.failure == pieces.failure, "cutting changes the end from \(whole.end) to \(pieces.end)")
     for (id, body) in whole.bodies {
       let other = pieces.bodies[id] ?? []
-      // Of a body that breaks a rule, more may have been handed on before that was seen.
+      // The pieces decide how much of an invalid body was passed on before the error was detected.
       let isSame = whole.complete.contains(id) ? body == other : body.starts(with: other) || other.starts(with: body)
       try expect(isSame, "cutting changes the body of stream \(id)")
     }
@@ -31,7 +31,7 @@ enum CutConnection {
   }
 
   private static func name(of kind: HTTP2Failure.Kind) -> String {
-    // How much was heard of a stranger before that was clear, the pieces decide.
+    // The pieces decide how many bytes were read before it was clear that the peer does not speak HTTP/2.
     if case .notHTTP2 = kind { "notHTTP2" } else { "\(kind)" }
   }
 

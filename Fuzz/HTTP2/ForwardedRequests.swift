@@ -4,8 +4,8 @@ import HTTP2Session
 import HTTPWire
 import NIOCore
 
-/// Requests that came by HTTP/1.1 and go on by HTTP/2, as through a proxy: the next hop reads just those, or refuses them one
-/// by one.
+/// Requests that arrive by HTTP/1.1 and leave by HTTP/2, as through a proxy. The next hop must read exactly these, or refuse
+/// them one by one.
 enum ForwardedRequests {
   static func check(_ script: Script) throws(Violation) {
     var script = script
@@ -38,7 +38,7 @@ enum ForwardedRequests {
     try expect(Set(pair.heads.keys).isSubset(of: sent.keys), "\(pair.heads.keys) were read of \(sent.keys)")
   }
 
-  /// Control data goes first, whatever its place was.
+  /// Returns the lines of a section with control data first.
   private static func lines(of section: FieldSection?) -> [String] {
     guard let section else { return [] }
     let lines = section.lines.map { "\(section.name(of: $0)): \(section.value(of: $0))" }
@@ -46,7 +46,7 @@ enum ForwardedRequests {
   }
 }
 
-/// A sender and the next hop, which reads everything at once and answers nothing.
+/// A sender and the next hop, which reads everything at once and sends no responses.
 private struct Pair {
   let client: HTTP2Session
   let server: HTTP2Session

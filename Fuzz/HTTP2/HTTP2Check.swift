@@ -2,7 +2,7 @@ public import FuzzSupport
 import HTTP2Session
 import NIOCore
 
-/// What must hold for any bytes from a peer of HTTP/2, whatever the session's owner does meanwhile.
+/// The properties of a session for any bytes from an HTTP/2 peer, and any actions of the session's owner.
 public enum HTTP2Check {
   public static func check(_ input: [UInt8]) throws(Violation) {
     guard let kind = input.first else { return }

@@ -3,11 +3,11 @@ import HTTP2Session
 import HTTPWire
 import NIOCore
 
-/// One session, its owner, and a peer that knows how frames look and keeps no rule: all three by a script.
+/// A session, its owner, and a peer that sends frames without following any rule. A script controls all three.
 struct HostilePeer {
   private static let windows = (initial: 70_000, growth: 100_000)
   private static let concurrent = 5
-  /// Of the frames that are not cut to fit, the largest: a head as large as may be sent.
+  /// The largest frame that is not cut to fit: the largest permitted head.
   private static let longestFrame = 256 << 10
 
   private var script: Script
@@ -30,7 +30,7 @@ struct HostilePeer {
     if setting & 4 != 0 { configuration.floods.controlFrames = RateLimit(burst: 4, perSecond: 1) }
     session = HTTP2Session(role: role, configuration: configuration, at: now)
     witness = Witness(role: role)
-    // Most scripts get past the greeting; without it they learn nothing about what comes after.
+    // Most scripts include the connection preface; without it they would test no later state.
     if setting & 0x80 == 0 {
       if role == .server { receive(Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)) }
       receive(frame(4, flags: 0, id: 0, []))
@@ -43,7 +43,7 @@ struct HostilePeer {
       try listen()
       try check()
     }
-    // Whatever it is in the middle of, so many zeros are not HTTP/2.
+    // In any state, this many zeros are not HTTP/2.
     receive([UInt8](repeating: 0, count: 1 << 16))
     var goAway = ByteBuffer()
     session.nextTransmit(maximum: 1 << 20, into: &goAway, at: now)
@@ -53,7 +53,7 @@ struct HostilePeer {
     try expect(witness.streams.isEmpty, "never closed: \(witness.streams.keys.sorted())")
   }
 
-  // MARK: What happens
+  // MARK: Commands of the script
 
   private mutating func step() {
     switch script.byte() & 15 {
@@ -104,14 +104,14 @@ struct HostilePeer {
 
   private mutating func wait(_ time: TimeAmount) {
     now = now + time
-    // A deadline may ask to be called at once, but not for ever.
+    // A deadline may be due at once, but not for ever.
     for _ in 0..<50 {
       guard let deadline = session.nextDeadline, deadline <= now else { break }
       session.handleTimeout(at: now)
     }
   }
 
-  // MARK: What the peer sends
+  // MARK: Frames of the peer
 
   private func receive(_ bytes: [UInt8]) {
     session.receive(ByteBuffer(bytes: bytes), at: now)
@@ -134,7 +134,7 @@ struct HostilePeer {
     UInt32(script.byte() & 31)
   }
 
-  /// A request, a response, trailers, a hint: literals of HPACK without indexing (RFC 7541 §6.2.2).
+  /// A request, a response, trailers, and early hints, as HPACK literals without indexing (RFC 7541 §6.2.2).
   private static let blocks: [[UInt8]] = [
     block([(":method", "POST"), (":scheme", "http"), (":path", "/"), (":authority", "device")]),
     block([(":status", "200"), ("content-length", "5")]),
@@ -150,7 +150,7 @@ struct HostilePeer {
     [UInt8(text.utf8.count)] + Array(text.utf8)
   }
 
-  // MARK: What must hold
+  // MARK: Properties
 
   private mutating func listen() throws(Violation) {
     let room = script.short() & 0x3FFF

@@ -3,19 +3,19 @@ import HTTP2Session
 import HTTPWire
 import NIOCore
 
-/// Hears what a session tells its owner, and holds it to the order that `HTTP2Event` promises.
+/// An observer of the events of a session, which checks the order that `HTTP2Event` documents.
 struct Witness {
   struct Stream {
     var hasHead = false
-    /// The peer said all that it had to say.
+    /// Whether the message of the peer is complete.
     var isComplete = false
-    /// The owner gave it up: no more of its message may come.
+    /// Whether the owner reset the stream: no more of its message may arrive.
     var isReset = false
     var unread = 0
   }
 
   let role: HTTP2Session.Role
-  /// Those that the owner knows and that have not been closed.
+  /// The streams that the owner knows and that are not closed.
   private(set) var streams: [StreamID: Stream] = [:]
   private var lastOpened: StreamID = 0
   private(set) var failure: HTTP2Failure?
@@ -34,7 +34,7 @@ struct Witness {
     streams[id]?.isReset = true
   }
 
-  /// - Returns: how many bytes of that stream were waiting to be read.
+  /// - Returns: the number of bytes of that stream that waited to be read.
   mutating func read(_ id: StreamID, upTo count: Int) -> Int {
     let taken = min(count, streams[id]?.unread ?? 0)
     streams[id]?.unread -= taken

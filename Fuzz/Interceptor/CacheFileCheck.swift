@@ -5,7 +5,7 @@ import HTTPTypes
 import NIOCore
 import Primitives
 
-/// What must hold for any head that lies in a cache's folder: whoever can write there can write a checksum, too.
+/// The properties of any head in a cache's folder. A program that can write there can also write a valid checksum.
 public enum CacheFileCheck {
   public static func check(_ input: [UInt8]) throws(Violation) {
     var bytes = ByteBuffer(bytes: input)
@@ -17,7 +17,7 @@ public enum CacheFileCheck {
     try expect(stored.fields.count * 8 <= input.count, "\(stored.fields.count) fields of \(input.count) bytes")
     let request = HTTPRequest(method: .get, scheme: "http", authority: "device", path: "/")
     let now = WallTime(sinceEpoch: .seconds(1_800_000_000))
-    // No time in it, however absurd, is too much for the clock's arithmetic.
+    // No time in it, however absurd, overflows the arithmetic of the clock.
     _ = stored.age(at: now).components
     for kind in [Cache.Kind.private, .shared] {
       _ = CacheRules(kind: kind).decision(for: request, stored: stored, now: now)

@@ -3,7 +3,7 @@ import BywayInterceptors
 public import FuzzSupport
 import HTTPWire
 
-/// What must hold for any file of logins, and for any login that somebody wants to write into one.
+/// The properties of any file of logins, and of any login that is written into one.
 public enum LoginFileCheck {
   public static func check(_ input: [UInt8]) throws(Violation) {
     var script = Script(input.dropFirst())
@@ -18,7 +18,7 @@ public enum LoginFileCheck {
     do {
       let file = try LoginFile(parsing: text, path: "FILE")
       guard let found = file.credentials(for: "device.example") else { return }
-      // Nobody gets in with what the file does not say.
+      // A login consists only of text from the file.
       let isThere = found.password.unicodeScalars.allSatisfy { text.unicodeScalars.contains($0) }
       try expect(isThere, "a password out of nowhere")
     } catch let violation as Violation {
@@ -56,7 +56,7 @@ public enum LoginFileCheck {
     }
   }
 
-  /// As whoever asks spells it; what is not a host is asked for by nobody, and found as it stands.
+  /// Returns a host in the form that requests use. A text that is not a host is returned unchanged.
   private static func spelled(_ host: String) -> String {
     (try? Host(host))?.bracketed ?? host
   }

@@ -5,9 +5,9 @@ import Glibc
 import HTTPTypes
 import NIOCore
 
-/// What must hold for any recording, and for any exchange that is recorded.
+/// The properties of any recording, and of any recorded exchange.
 public enum RecordingCheck {
-  /// A clock can wait as long as this.
+  /// The longest pause that a clock supports.
   private static let longestPause = Duration.seconds(366 * 86_400)
 
   public static func check(_ input: [UInt8]) throws(Violation) {
@@ -25,7 +25,7 @@ public enum RecordingCheck {
     var chunks: [[UInt8]] = []
     var trailers: [String] = []
     var failure: BywayError.Code?
-    /// Of all that was written, how much was read.
+    /// The number of written bytes that were read.
     var position = 0
   }
 
@@ -33,7 +33,7 @@ public enum RecordingCheck {
     var template = Array("/tmp/byway-recording-XXXXXX".utf8CString)
     let descriptor = mkstemp(&template)
     guard descriptor >= 0 else { throw Violation("no file can be made in /tmp") }
-    // Its name is not needed, so that nothing of it stays behind.
+    // The open file needs no name, and without one it disappears at the end.
     unlink(template)
     defer { close(descriptor) }
     guard write(descriptor, bytes, bytes.count) == bytes.count else { throw Violation("/tmp is full") }

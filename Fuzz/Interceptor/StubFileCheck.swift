@@ -3,7 +3,7 @@ import BywayInterceptors
 public import FuzzSupport
 import HTTPTypes
 
-/// What must hold for any file of stubs.
+/// The properties of any file of stubs.
 public enum StubFileCheck {
   public static func check(_ input: [UInt8]) throws(Violation) {
     let text = String(decoding: input, as: UTF8.self)

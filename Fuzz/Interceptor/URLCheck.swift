@@ -1,7 +1,7 @@
 import BywayInterceptors
 public import FuzzSupport
 
-/// What must hold for any reference that is found in the answer to any target: each half of the input is one.
+/// The properties of any reference in the response of any target. Each half of the input is one of them.
 public enum URLCheck {
   public static func check(_ input: [UInt8]) throws(Violation) {
     let halves = input.split(separator: 0x0A, maxSplits: 1, omittingEmptySubsequences: false)
@@ -15,7 +15,7 @@ public enum URLCheck {
     try check(reference, halves[1])
     let resolved = target.resolving(reference)
     try check(resolved)
-    // RFC 3986 §5.2.2: only what names another place leads there.
+    // RFC 3986 §5.2.2: only a reference with a scheme or an authority leads to another server.
     let stays = reference.scheme == nil && reference.authority == nil
     try expect(!stays || resolved.hasOrigin(of: target), "\(halves[1]) leads from \(target.key) to \(resolved.key)")
   }

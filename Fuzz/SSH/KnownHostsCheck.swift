@@ -1,7 +1,7 @@
 public import FuzzSupport
 import SSHTransport
 
-/// What must hold for any file of known hosts. The first line is a key's bytes and the host that showed it.
+/// The properties of any file of known hosts. The first line is a key's bytes and the host that showed it.
 public enum KnownHostsCheck {
   public static func check(_ input: [UInt8]) throws(Violation) {
     var script = Script(input)
@@ -19,7 +19,7 @@ public enum KnownHostsCheck {
     for listed in known.entries.map(\.line.key) { try judge(listed, known) }
     if let key = PublicKey(key) { try judge(key, known) }
 
-    // What a line is, is decided by that line alone.
+    // The meaning of a line depends on that line alone.
     var backwards = KnownHosts(for: name)
     backwards.read(Array(lines.reversed().joined(separator: [0x0A])), from: "file")
     try expect(
@@ -42,7 +42,7 @@ public enum KnownHostsCheck {
     try expect(reread == entry.line, "\(written) is read again as \(String(describing: reread))")
   }
 
-  /// Nothing but a line without a marker makes a key trusted, and a revoked one never is.
+  /// Checks that only a line without a marker makes a key trusted, and that a revoked key is never trusted.
   private static func judge(_ key: PublicKey, _ known: KnownHosts) throws(Violation) {
     let isRevoked = known.entries.contains { $0.line.marker == .revoked && $0.line.key == key }
     let isListed = known.entries.contains { $0.line.marker == nil && $0.line.key == key }

@@ -1,7 +1,7 @@
 public import FuzzSupport
 import SSHTransport
 
-/// What must hold for any ssh_config. The first line is a host's name, and a path that tokens are expanded in.
+/// The properties of any ssh_config. The first line is a host's name, and a path with tokens to expand.
 public enum SSHConfigCheck {
   public static func check(_ input: [UInt8]) throws(Violation) {
     var values = ConfigValues()
@@ -27,7 +27,7 @@ public enum SSHConfigCheck {
     }
   }
 
-  /// Its words, each in quotes, say the same.
+  /// Checks that the words of a line mean the same in quotes.
   private static func check(_ line: ConfigLine) throws(Violation) {
     let quoted = line.words.map { word in
       "\"" + word.unicodeScalars.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined() + "\""

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a target begins with and what it has found, for the unit tests: every file of Fuzz/Seeds and Fuzz/Findings.
+/// The seeds and findings of a target, for the unit tests: every file of Fuzz/Seeds and Fuzz/Findings.
 package struct FuzzInputs: Sendable {
   package let all: [(name: String, bytes: [UInt8])]
 
@@ -15,7 +15,7 @@ package struct FuzzInputs: Sendable {
     }
   }
 
-  /// The first of them, or of a thousand that grow out of them, for which the check does not hold, and why.
+  /// Returns the first input, or the first of a thousand inputs derived from them, that fails the check, and the reason.
   package func firstFailure(of check: ([UInt8]) throws -> Void) -> String? {
     let grown = crossed(1, count: 1000).map { (name: "\($0)", bytes: $0) }
     for (name, bytes) in all + grown {
@@ -28,7 +28,7 @@ package struct FuzzInputs: Sendable {
     return nil
   }
 
-  /// The beginnings of some and the ends of others: what a fuzzer would try first.
+  /// Combines the beginnings of some inputs with the ends of others, as a fuzzer does first.
   private func crossed(_ seed: UInt64, count: Int) -> [[UInt8]] {
     var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
     func random(_ bound: Int) -> Int {

@@ -1,4 +1,4 @@
-/// An input read as orders, byte by byte; zeros after its end.
+/// An input that is read as commands, byte by byte, with zeros after its end.
 package struct Script {
   private var rest: ArraySlice<UInt8>
 
@@ -11,7 +11,7 @@ package struct Script {
   package mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
   package mutating func short() -> Int { Int(byte()) << 8 | Int(byte()) }
 
-  /// A length and so many bytes, or as many as there are.
+  /// Returns the bytes after a length, at most that many.
   package mutating func bytes() -> [UInt8] {
     let count = min(Int(byte()), rest.count)
     defer { rest = rest.dropFirst(count) }
@@ -25,7 +25,7 @@ package struct Script {
 }
 
 extension Sequence<UInt8> {
-  /// Into pieces of 1 byte to eight, by a sequence that the seed begins.
+  /// Cuts the rest into pieces of one to eight bytes, by a pseudo-random sequence from the seed.
   package func cut(like seed: UInt8) -> [[UInt8]] {
     var state = UInt32(seed)
     var pieces: [[UInt8]] = []

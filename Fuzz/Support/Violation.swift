@@ -1,4 +1,4 @@
-/// What does not hold although it must, for any input.
+/// A property that does not hold for an input.
 public struct Violation: Error, CustomStringConvertible {
   public let description: String
 
@@ -11,7 +11,7 @@ package func expect(_ holds: Bool, _ message: @autoclosure () -> String) throws(
   if !holds { throw Violation(message()) }
 }
 
-/// For libFuzzer, which learns of a finding by a trap.
+/// Runs a check for libFuzzer, and reports a finding by a trap.
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int, _ check: ([UInt8]) throws -> Void) -> CInt {
   do {
     try check(Array(UnsafeBufferPointer(start: start, count: count)))

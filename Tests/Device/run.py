@@ -4,7 +4,7 @@
     python3 Tests/Device/run.py --byway .build/release/byway
     python3 Tests/Device/run.py --byway .build/release/byway --packages OLD.deb NEW.deb
 
-The second one installs the package in a Debian, and goes from one version to the other. One line for each thing that is tried, then "N passed, N failed". docs/testing-with-a-device.md says what is where.
+The second one installs the package in a Debian, and goes from one version to the other. One line for each thing that is tried, then "N passed, N failed". docs/design/testing-with-a-device.md says what is where.
 """
 import argparse
 import os

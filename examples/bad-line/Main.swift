@@ -1,7 +1,7 @@
 // swift run bad-line
 //
-// A gateway and a client at the two ends of a serial line with one wrong bit in 20,000, whose cable is pulled for a second
-// while a response is on its way. The line is emulated, between two pseudo-terminals.
+// A gateway and a client at the two ends of a serial line with one wrong bit in 20,000. The cable is unplugged for a second
+// during a response. The line is emulated, between two pseudo-terminals.
 
 import Byway
 import BywayGateway

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// Somebody else's package: it depends on Byway and adds a transport of its own.
+// A separate package that depends on Byway and adds a transport.
 let package = Package(
   name: "custom-transport",
   dependencies: [

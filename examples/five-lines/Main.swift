@@ -1,6 +1,6 @@
 // swift run five-lines [LINK [URL]]
 //
-// Without arguments it starts a gateway of its own to talk to; the example is the five lines of `show`.
+// Without arguments, it starts a gateway of its own. The example is the five lines of `show`.
 
 import Byway
 import BywayGateway

@@ -17,7 +17,7 @@ import UnixTransport
     case (.get, "/temperature"):
       return Response(status: .ok, fields: [.contentType: "application/json"], body: Body("{\"celsius\":21.5}\n"))
     case (.post, "/echo"):
-      // Streams: each chunk goes back as it comes, however long the body is.
+      // The body is streamed: each chunk is returned as it arrives.
       return Response(status: .ok, body: request.body)
     default:
       return Response(status: .notFound, body: Body("There is /temperature to GET, and /echo to POST to.\n"))

@@ -1,7 +1,7 @@
 // swift run interceptor
 //
 // An interceptor sees every request before it leaves and the response before it arrives. This one adds a field to the
-// request, measures how long the answer took, and answers one path by itself.
+// request, measures the time until the response, and responds to one path itself.
 
 import Byway
 import BywayGateway
@@ -9,7 +9,7 @@ import HTTPTypes
 import LoopbackTransport
 
 struct Stopwatch: Interceptor {
-  /// Only this host; what is out of scope passes by.
+  /// Only this host; requests to others skip the interceptor.
   let scope = Scope(hosts: ["device"])
 
   func intercept(_ request: Request, next: Next) async throws -> Response {

@@ -1,18 +1,18 @@
 // swift run mock-in-a-test
 //
-// Code that talks to a device, tested without one: stubs answer in its place, also slowly, and with failures. In a test
-// target the two functions at the end would be tests.
+// Tests code that uses a device, without the device. Stubs respond in its place, also slowly or with failures. In a test
+// target, the two functions at the end would be tests.
 
 import Byway
 import BywayInterceptors
 import HTTPTypes
 import LoopbackTransport
 
-/// What is to be tested.
+/// The code under test.
 struct Thermometer {
   let client: BywayClient
 
-  /// - Returns: `nil` where the device does not answer.
+  /// - Returns: `nil` if the device does not respond.
   func celsius() async throws -> Double? {
     do {
       let response = try await client.get("http://device/temperature")
@@ -45,7 +45,7 @@ struct Thermometer {
     print("a cable that is pulled:", first == nil && second == 19 ? "passed" : "failed")
   }
 
-  /// Nothing goes over the link, as the stub answers everything: nobody needs to listen on it.
+  /// The stub responds to every request, so the link is not used and needs no listener.
   private static func thermometer(_ stub: Stub) throws -> Thermometer {
     var configuration = BywayClient.Configuration.defaults
     configuration.interceptors = [stub]

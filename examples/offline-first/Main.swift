@@ -1,6 +1,7 @@
 // swift run offline-first
 //
-// What was fetched once is there when the device is not. The cache lives on disk, so a new process has it too.
+// Responses that were fetched once remain available while the device is unreachable. The cache is on disk, so a new process
+// can use it too.
 
 import Byway
 import BywayGateway
@@ -17,7 +18,7 @@ import LoopbackTransport
       GatewayConfiguration(
         links: [link],
         origin: .handler { request in
-          // Stale at once: the device is asked each time, as long as there is one.
+          // Stale at once: the client asks the device each time, while it is reachable.
           Response(
             status: .ok, fields: [.cacheControl: "max-age=0", .eTag: "\"1\""],
             body: Body("21.5 °C from \(request.head.path ?? "")"))

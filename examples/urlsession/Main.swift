@@ -1,7 +1,7 @@
 // swift run urlsession
 //
-// An app that only knows URLSession talks to a device that has no network. The device is a Swift function behind a Unix
-// socket here; with another link address it is behind a serial line, and nothing else in this file changes.
+// An app that uses URLSession reaches a device without a network connection. Here the device is a Swift function behind a
+// Unix socket. With another link address it could be behind a serial line, without other changes in this file.
 
 import Byway
 import BywayGateway
@@ -39,7 +39,7 @@ import UnixTransport
     try await show(session, "PUT", "http://device.local/name", body: "kitchen")
     try await show(session, "GET", "http://device.local/old")
     try await show(session, "GET", "http://device.local/elsewhere")
-    // No route takes this one: it goes over the network, as ever, where nobody listens.
+    // No route takes this request: it goes over the network as usual, to a port without a listener.
     try await show(session, "GET", "http://127.0.0.1:9/")
 
     await client.shutDown()

@@ -1,7 +1,7 @@
 #ifndef ALLOCATION_COUNTER_H
 #define ALLOCATION_COUNTER_H
 
-/// How often this thread has asked for memory.
+/// The number of allocations of this thread.
 unsigned long allocations(void);
 
 #endif

@@ -1,7 +1,7 @@
 import AuthorityChecks
 import FuzzSupport
 
-/// What libFuzzer calls with each input that it has thought of.
+/// The function that libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzAuthority(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   fuzz(start, count, AuthorityCheck.check)

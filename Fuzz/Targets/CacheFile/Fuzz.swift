@@ -1,7 +1,7 @@
 import FuzzSupport
 import InterceptorChecks
 
-/// What libFuzzer calls with each input that it has thought of.
+/// The function that libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzCacheFile(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   fuzz(start, count, CacheFileCheck.check)

@@ -1,6 +1,6 @@
 /// The requests that may be sent on a kept-alive connection, which the server may be closing at this moment.
 ///
-/// docs/request-life.md says why this is decided before a request is sent, and not after it was lost.
+/// docs/design/request-life.md says why this is decided before a request is sent, and not after it was lost.
 package enum ConnectionReuse: Sendable {
   /// Requests that can be sent again if that happens.
   case forRepeatable

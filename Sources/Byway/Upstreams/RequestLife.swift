@@ -3,7 +3,7 @@ import NIOCore
 /// The life of one request at an upstream: it waits for a connection, is sent, is sent again where that is safe, and gets its response.
 ///
 /// A pure state machine: time is an argument, and each event returns the next step. The table of states and events is in
-/// docs/request-life.md.
+/// docs/design/request-life.md.
 struct RequestLife {
   /// The event that a request without a connection waits for.
   enum Want: Hashable {

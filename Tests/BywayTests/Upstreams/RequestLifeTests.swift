@@ -4,7 +4,7 @@ import Testing
 
 @testable import Byway
 
-/// Every state and event as in docs/request-life.md, and the budget of a request.
+/// Every state and event as in docs/design/request-life.md, and the budget of a request.
 @Suite("States of a request") struct RequestLifeTests {
   private static func seconds(_ time: UInt64) -> NIODeadline { .uptimeNanoseconds(time * 1_000_000_000) }
   private static let lost = BywayError(.linkLost, "lost")
@@ -92,7 +92,8 @@ import Testing
   }
 
   @Test("every state handles every event as in the table of the documentation") func table() throws {
-    let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/request-life.md")
+    let page = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../../docs/design/request-life.md")
     let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| ") }
       .map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
     #expect(rows.first == ["event"] + Self.states)

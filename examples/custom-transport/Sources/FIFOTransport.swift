@@ -5,7 +5,7 @@ import NIOPosix
 
 /// Links over a pair of named pipes, `fifo:PATH`: PATH.up carries what the client sends, PATH.down what the gateway sends.
 ///
-/// One link at a time. The gateway makes the pipes; whoever may open the files may use the link.
+/// Supports one link at a time. The gateway creates the pipes; the permissions of the files decide who may use the link.
 struct FIFOTransport: Transport {
   let scheme = "fifo"
   let options: [LinkOption] = []
@@ -37,7 +37,7 @@ struct FIFOTransport: Transport {
   private func open(
     _ address: LinkAddress, reading: String, writing: String, _ context: LinkContext
   ) async throws -> any Channel {
-    // Opened for both directions, a FIFO does not wait for its other end (fifo(7)).
+    // Opening a FIFO for both directions does not wait for the other end (fifo(7)).
     let input = Glibc.open(reading, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     let output = Glibc.open(writing, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     guard input >= 0, output >= 0 else {
