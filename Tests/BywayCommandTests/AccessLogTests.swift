@@ -210,7 +210,7 @@ import Testing
     #expect(try folder.openFiles() == [path])
     // The old file stays open if the new one cannot be opened.
     #expect(rename(path, "\(path).old") == 0 && mkdir(path, 0o700) == 0)
-    #expect(throws: SystemError.self) { try file.reopen() }
+    #expect(throws: FileRefusal.self) { try file.reopen() }
     #expect(try folder.openFiles() == ["\(path).old"])
   }
 
