@@ -65,8 +65,10 @@ struct FrameSplitter {
   }
 
   private func take(_ count: Int, from input: inout UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    let bytes = UnsafeRawBufferPointer(rebasing: input.prefix(count))
-    input = UnsafeRawBufferPointer(rebasing: input.dropFirst(count))
-    return bytes
+    // By pointers: `prefix` and `dropFirst` take 600 instructions of a request.
+    let taken = min(count, input.count)
+    guard let start = input.baseAddress else { return input }
+    defer { input = UnsafeRawBufferPointer(start: start + taken, count: input.count - taken) }
+    return UnsafeRawBufferPointer(start: start, count: taken)
   }
 }
