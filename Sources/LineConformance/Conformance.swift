@@ -56,6 +56,8 @@ package struct Conformance: Sendable {
   var stage: Stage
   var counterpart: Counterpart
   private var hearing = Hearing()
+  /// What was heard last.
+  private var latest: Frame?
   var unread: [Heard] = []
   var transcript: Transcript
   private var orders: [Order] = []
@@ -85,12 +87,15 @@ package struct Conformance: Sendable {
   package mutating func nextOrder() -> Order? { orders.isEmpty ? nil : orders.removeFirst() }
 
   package mutating func receive(_ bytes: [UInt8], at now: UInt64) {
-    for run in hearing.receive(bytes, mending: counterpart.hasToldNoise ? counterpart.id : nil) {
+    for run in hearing.receive(bytes, mending: counterpart.id) {
       guard let heard = counterpart.read(run, at: now) else {
         transcript.heard("\(run.bytes.count + 1) bytes that are not a frame of this session", at: now)
         continue
       }
       transcript.heard(heard.summary, at: now)
+      // The copy of a HELLO or OPEN.
+      if run.isOpening, heard.frame == latest { continue }
+      latest = heard.frame
       let answer = counterpart.hear(heard.frame)
       unread.append(heard)
       if let answer { send([0] + counterpart.encode(answer, seal: counterpart.id), at: now) }
@@ -199,6 +204,9 @@ package struct Conformance: Sendable {
     guard let script = scripts.first else { return }
     if script.needs.contains(.correction), counterpart.endMends == 0 {
       return skip("the end under test mends no frames", at: now)
+    }
+    if let strongest = script.strongest, strongest >= Int(counterpart.endMends) {
+      return skip("the end under test mends \(counterpart.endMends) strengths", at: now)
     }
     counterpart.isBusy = true
     stage = .running(ScriptRun(script.steps, tolerance: options.tolerance, at: now))

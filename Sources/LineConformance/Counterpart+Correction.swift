@@ -1,6 +1,6 @@
 import LineLayer
 
-/// Frames that bear correction, as scripts write them, and as they are: docs/wire-protocol.md, section 13.
+/// Frames that bear correction, as scripts write them, and as they are: docs/wire-protocol.md, section 7.
 extension Counterpart {
   /// With what a script wants wrong in it.
   func correctable(_ frame: Frame, _ strength: Int, _ pattern: FramePattern, seal: SessionID) -> [UInt8] {
@@ -19,7 +19,7 @@ extension Counterpart {
   /// What the end said, if it is a frame.
   func read(_ run: Hearing.Run, at now: UInt64) -> Heard? {
     if run.bearsCorrection {
-      return CorrectableFrame.read(run.bytes, seal: id).map {
+      return CorrectableFrame.read(run.bytes, seal: run.isOpening ? Hearing.openings : id).map {
         Heard(frame: $0.frame, zeros: run.zeros, strength: $0.strength, at: now)
       }
     }
@@ -36,7 +36,7 @@ extension Counterpart {
     }
   }
 
-  func agrees(noise value: FramePattern.Value?, _ actual: Noise) -> Bool {
+  func agrees(level value: FramePattern.Value?, _ actual: Noise) -> Bool {
     switch value {
     case nil: true
     case .number(let number): Int(actual.code) == number

@@ -35,8 +35,6 @@ struct Counterpart: Sendable {
   private(set) var largestPayload: UInt16 = 2048
   /// How many strengths the end says that it mends.
   private(set) var endMends: UInt8 = 0
-  /// In this session: from then on the end may let its frames bear correction.
-  var hasToldNoise = false
   /// Of the latest POLL to the end, and from it.
   var asked: UInt8 = 0
   private(set) var heardToken: UInt8 = 0
@@ -44,7 +42,7 @@ struct Counterpart: Sendable {
 
   private static let usualWindow: UInt16 = 8192
   /// How many strengths the tester says that it mends.
-  static let usualCorrection: UInt8 = 16
+  static let usualCorrection: UInt8 = 12
 
   init(of role: Script.Role, seed: UInt64) {
     self.role = role
@@ -75,7 +73,6 @@ struct Counterpart: Sendable {
     heardEnd = 0
     window = Self.usualWindow
     isMuted = false
-    hasToldNoise = false
   }
 
   // MARK: What is said
@@ -85,7 +82,7 @@ struct Counterpart: Sendable {
     case .reset(let session, let reason):
       // An end that is asked to open again goes on.
       if session == id.session, reason != .unknown { phase = .over }
-    case .acknowledgement, .poll, .data: if role == .dial, phase == .opening { phase = .open }
+    case .acknowledgement, .noise, .poll, .data: if role == .dial, phase == .opening { phase = .open }
     case .hello, .open: break
     }
   }
@@ -111,7 +108,7 @@ struct Counterpart: Sendable {
       guard session == id.session else { return nil }
       heardToken = token
       return isMuted || phase != .open ? nil : report(answer: .init(token: token, delay: 0))
-    case .acknowledgement:
+    case .acknowledgement, .noise:
       if phase == .opening { phase = .open }
       return nil
     case .data(let header, let payload): return took(header, payload)

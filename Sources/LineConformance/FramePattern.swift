@@ -2,7 +2,7 @@
 /// of one that is expected they are not looked at.
 package struct FramePattern: Sendable, Equatable {
   package enum Kind: String, Sendable, CaseIterable {
-    case hello, open, reset, poll, ack, answer, data
+    case hello, open, reset, poll, ack, answer, noise, data
     /// Whatever it is.
     case any
   }
@@ -13,8 +13,10 @@ package struct FramePattern: Sendable, Equatable {
     case last
     /// Of the session that it is sealed for.
     case seal
-    /// In HELLO and OPEN: how many strengths it mends. Of a report: what it tells of the line, `some` where it is any.
-    case correction, noise
+    /// In HELLO and OPEN: how many strengths it mends.
+    case correction
+    /// Of NOISE, `some` where it is any.
+    case level
     /// It bears correction of this strength, by its number; `none` where it must not.
     case strength
     /// Of one that does: wrong bytes of its first word and of its header, wrong bits of its sync word, and how much too long it says it is.
@@ -52,7 +54,7 @@ package struct FramePattern: Sendable, Equatable {
   /// Those that a frame of a kind may be given.
   static func known(_ kind: Kind) -> Set<Field> {
     switch kind {
-    case .poll, .ack, .answer, .data: known(without: kind).union(ofCorrection)
+    case .poll, .ack, .answer, .noise, .data: known(without: kind).union(ofCorrection)
     case .hello, .open, .reset, .any: known(without: kind)
     }
   }
@@ -63,8 +65,9 @@ package struct FramePattern: Sendable, Equatable {
     case .open: [.version, .session, .incarnation, .largest, .window, .correction, .more, .zeros]
     case .reset: [.session, .reason, .more, .zeros]
     case .poll: [.session, .token, .more, .zeros]
-    case .ack: [.next, .window, .arrived, .noise, .seal, .zeros]
-    case .answer: [.token, .delay, .next, .window, .arrived, .noise, .seal, .zeros]
+    case .ack: [.next, .window, .arrived, .seal, .zeros]
+    case .answer: [.token, .delay, .next, .window, .arrived, .seal, .zeros]
+    case .noise: [.level, .seal, .zeros]
     case .data: [.piece, .number, .payload, .last, .seal, .zeros]
     case .any: []
     }

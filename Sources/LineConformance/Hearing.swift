@@ -7,7 +7,12 @@ struct Hearing: Sendable {
     /// Zeros since the frame before, the one that ended it left out.
     var zeros: Int
     var bearsCorrection = false
+    /// Of HELLO or OPEN, which any session may have.
+    var isOpening = false
   }
+
+  /// What seals the correction of HELLO and OPEN.
+  static let openings = SessionID(session: 0, incarnation: 0)
 
   /// No frame of an end is longer, whatever its payload.
   private static let limit = 70_000
@@ -23,11 +28,17 @@ struct Hearing: Sendable {
     var runs: [Run] = []
     waiting += bytes
     while !waiting.isEmpty {
-      if let session, partial.isEmpty, waiting.starts(with: CorrectableFrame.mark(of: session).prefix(waiting.count)) {
+      let marked = [session, Self.openings].compactMap(\.self).first {
+        waiting.starts(with: CorrectableFrame.mark(of: $0).prefix(waiting.count))
+      }
+      if let marked, partial.isEmpty {
         guard waiting.count >= CorrectableFrame.bytesBeforeTheBody else { break }
         if let length = CorrectableFrame.length(beginning: waiting) {
           guard waiting.count >= length else { break }
-          runs.append(Run(bytes: Array(waiting.prefix(length)), zeros: zeros, bearsCorrection: true))
+          runs.append(
+            Run(
+              bytes: Array(waiting.prefix(length)), zeros: zeros, bearsCorrection: true,
+              isOpening: marked == Self.openings))
           waiting.removeFirst(length)
           zeros = 0
           continue

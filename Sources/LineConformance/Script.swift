@@ -32,6 +32,16 @@ package struct Script: Sendable, Equatable {
   /// It waits for a timer of many seconds.
   package var isLong = false
   package var steps: [Step] = []
+
+  /// The strongest correction that the tester gives a frame; `nil` where it gives none.
+  var strongest: Int? {
+    steps.compactMap { step -> Int? in
+      guard case .say(.frame(let pattern, _)) = step.action, case .number(let strength) = pattern[.strength] else {
+        return nil
+      }
+      return strength
+    }.max()
+  }
 }
 
 /// How an end is brought to a state of section 8.
@@ -72,7 +82,7 @@ package enum Utterance: Sendable, Equatable {
   /// A body of one's own, with a check that holds.
   case body([UInt8])
   /// So many bytes more than the end's longest frame has, none of them zero, and a zero.
-  case noise(Int)
+  case junk(Int)
 }
 
 /// What the end's owner is told to do.

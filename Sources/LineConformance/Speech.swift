@@ -9,8 +9,8 @@ extension Counterpart {
   mutating func bytes(of utterance: Utterance) -> [UInt8] {
     switch utterance {
     case .bytes(let bytes): return bytes
-    case .noise(let count):
-      let longest = max(5 + Int(largestPayload), 135) + 4
+    case .junk(let count):
+      let longest = 5 + Int(largestPayload) + 4
       return [UInt8](repeating: 0x55, count: longest + longest / 254 + 1 + count) + [0]
     case .body(let body): return Self.wire(of: body, seal: id)
     case .frame(let pattern, let isDamaged):
@@ -55,6 +55,7 @@ extension Counterpart {
       let token = number(pattern[.token]).map { UInt8(truncatingIfNeeded: $0) } ?? heardToken
       return .acknowledgement(
         report(pattern, answer: .init(token: token, delay: UInt8(truncatingIfNeeded: number(pattern[.delay]) ?? 0))))
+    case .noise: return .noise(Noise(code: UInt8(truncatingIfNeeded: number(pattern[.level]) ?? 0)))
     case .data:
       let piece = number(pattern[.piece]) ?? said
       let count = number(pattern[.payload])
@@ -73,9 +74,7 @@ extension Counterpart {
 
   private mutating func report(_ pattern: FramePattern, answer: Acknowledgement.Answer?) -> Acknowledgement {
     if let units = number(pattern[.window]) { window = UInt16(truncatingIfNeeded: units) }
-    let noise = Noise(code: UInt8(truncatingIfNeeded: number(pattern[.noise]) ?? 0))
-    if noise != .none { hasToldNoise = true }
-    var report = Acknowledgement(answer: answer, arrivals: Arrivals(next: heardNumber), window: window, noise: noise)
+    var report = Acknowledgement(answer: answer, arrivals: Arrivals(next: heardNumber), window: window)
     if word(pattern[.next]) == "heard" { report.arrivals.next = heardEnd }
     if case .offset(let offset) = pattern[.next] {
       report.arrivals.next = UInt16(truncatingIfNeeded: Int(heardNumber) + offset)
@@ -166,12 +165,12 @@ extension Counterpart {
         && pattern[.arrived] == nil
     case (.ack, .acknowledgement(let report)):
       return agrees(next: pattern[.next], report.arrivals.next) && agrees(pattern[.window], report.window)
-        && agrees(arrived: pattern[.arrived], report) && agrees(noise: pattern[.noise], report.noise)
+        && agrees(arrived: pattern[.arrived], report)
     case (.answer, .acknowledgement(let report)):
       guard let answer = report.answer, Int(answer.token) == number(pattern[.token]) ?? Int(asked) else { return false }
       return agrees(pattern[.delay], answer.delay) && agrees(next: pattern[.next], report.arrivals.next)
         && agrees(pattern[.window], report.window) && agrees(arrived: pattern[.arrived], report)
-        && agrees(noise: pattern[.noise], report.noise)
+    case (.noise, .noise(let noise)): return agrees(level: pattern[.level], noise)
     case (.data, .data(let header, let payload)):
       return agrees(pattern[.number], header.number) && agrees(pattern[.payload], payload.count)
         && (pattern[.last] == nil || header.isLast)
@@ -185,7 +184,7 @@ extension Counterpart {
     case .hello, .reset: true
     case .acknowledgement(let report): report.answer != nil
     case .open: role == .listen
-    case .poll, .data: false
+    case .poll, .noise, .data: false
     }
   }
 
@@ -270,8 +269,8 @@ extension Frame {
     case .acknowledgement(let report):
       let start = report.answer.map { "answer token=\($0.token) delay=\($0.delay)" } ?? "ack"
       return "\(start) next=\(report.arrivals.next) window=\(report.window)"
-        + (report.noise == .none ? "" : " noise=\(report.noise.code)")
         + (report.arrivals.runs.isEmpty ? "" : " runs=\(report.arrivals.runs)")
+    case .noise(let noise): return "noise level=\(noise.code)"
     case .data(let header, let payload):
       return "data number=\(header.number) payload=\(payload.count)" + (header.next.map { " next=\($0)" } ?? "")
         + (header.isLast ? " last" : "")

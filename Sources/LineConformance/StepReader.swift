@@ -38,7 +38,7 @@ struct StepReader {
   private mutating func utterance() throws(Complaint) -> Utterance {
     if skip("bytes") { return .bytes(try Self.bytes(next())) }
     if skip("body") { return .body(try Self.bytes(next())) }
-    if skip("noise") { return .noise(Int(try milliseconds())) }
+    if skip("junk") { return .junk(Int(try milliseconds())) }
     let isDamaged = skip("damaged")
     return .frame(try pattern(), isDamaged: isDamaged)
   }

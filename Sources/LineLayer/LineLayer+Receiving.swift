@@ -2,23 +2,31 @@ extension LineLayer {
   /// Bytes have come from the line, cut anywhere.
   package mutating func receive(_ bytes: UnsafeRawBufferPointer, at now: UInt64) {
     counters.receivedBytes += UInt64(bytes.count)
+    reader.looksForOpenings = looksForOpenings(at: now)
     for arrival in reader.receive(bytes, codec: &codec, at: now) {
       guard let (frame, answerLength) = frame(of: arrival, at: now) else { continue }
       counters.receivedFrames += 1
       handle(frame, answerLength: answerLength, at: now)
     }
-    tellNoise(at: now)
+    if let session, session.isConfirmed {
+      let noise = noise(for: session)
+      self.session?.hear(noise)
+    }
     offerMore(at: now)
     endIfComplete()
   }
 
-  /// The other end cannot know by itself how its frames arrive that nothing acknowledges.
-  private mutating func tellNoise(at now: UInt64) {
-    guard ear.noise != .none, let session, session.isConfirmed, session.reportBy == nil,
-      noise(for: session).exceeds(session.toldNoise)
-    else { return }
-    self.session?.owe(by: now + configuration.acknowledgementDelay)
+  /// Whether HELLO or OPEN may come with correction. Not while a session goes on, as what its stream carries may look like one.
+  private func looksForOpenings(at now: UInt64) -> Bool {
+    guard Self.mendsOpenings(configuration.correction) else { return false }
+    guard role == .dialer else {
+      // Behind an OPEN comes its copy.
+      return latestOpening != nil || session.map { now > $0.heardAt + Self.doubtfulSilence } ?? true
+    }
+    return session?.isConfirmed == false
   }
+
+  private static let doubtfulSilence: UInt64 = 1_000_000_000
 
   /// What has arrived, if it is a frame, and its length where that is another than an answer usually has.
   private mutating func frame(of arrival: LineReader.Arrival, at now: UInt64) -> (Frame, answerLength: Int)? {
@@ -29,6 +37,7 @@ extension LineLayer {
       // A frame may begin the session that seals the next one.
       if let frame = FrameCodec.decode(&run, seal: session?.id) {
         ear.hear(intact: length)
+        latestOpening = frame.isOpening ? frame : nil
         return (frame, FrameCodec.answerLength)
       }
       counters.foreignBytes += UInt64(length)
@@ -37,19 +46,22 @@ extension LineLayer {
     case .tooLong(let tail):
       if ForeignText.isText(tail) { counters.foreignText.add(tail) }
       noteDamage(reader.deframer.limit)
-    case .mended(let body, let errors, let length):
-      guard let frame = FrameCodec.read(body, seal: session?.id) else {
+    case .mended(let body, let errors, let length, let isOpening):
+      guard let frame = FrameCodec.read(body, seal: session?.id), !isOpening || frame.isOpening else {
         noteDamage(length)
         break
       }
       ear.hear(mended: errors, of: length)
       counters.correctedBytes += UInt64(errors)
+      // Only a copy of what came before it.
+      if isOpening, frame == latestOpening { break }
+      latestOpening = nil
       return (frame, length)
     case .beyondMending(let errors, let length):
       counters.damagedFrames += 1
       ear.hear(beyondMending: errors, of: length)
       // It was told, and that was lost.
-      if ear.noise == .beyondMending { session?.owe(by: now + configuration.acknowledgementDelay) }
+      if ear.noise == .beyondMending { session?.needsNoise = true }
     }
     return nil
   }
@@ -77,9 +89,19 @@ extension LineLayer {
       handlePoll(id, token: token, at: now)
     case .acknowledgement(let report):
       handle(report, answerLength: answerLength, at: now)
+    case .noise(let noise):
+      heard(at: now)
+      take(noise, at: now)
     case .data(let header, let payload):
       handle(header, payload: payload, at: now)
     }
+  }
+
+  /// The other end has told what it hears of the line.
+  private mutating func take(_ noise: Noise, at now: UInt64) {
+    guard let room = (session?.peerLargestPayload).map(room) else { return }
+    let isWeak = session?.corrector.hear(noise, plain: sizer, room, at: now)
+    if isWeak == true { session?.send.excuseCorrectable() }
   }
 
   // MARK: Frames that name their session
@@ -101,11 +123,11 @@ extension LineLayer {
     }
     session.id.incarnation = incarnation
     session.phase = .opening
-    session.meet(abilities)
+    session.meet(abilities, guards: guardsBeginnings)
     session.needsOpen = true
     session.opens = 0
     self.session = session
-    events.append(.ready)
+    becomeReady()
   }
 
   private mutating func handleOpen(
@@ -114,7 +136,7 @@ extension LineLayer {
     guard role != .dialer else { return handleRival(id.session) }
     guard version == FrameCodec.version else { return say(.reset(session: id.session, reason: .version)) }
     // Meant for an earlier incarnation, or for whichever is here: it has to be said again, for this one.
-    guard id.incarnation == incarnation else { return sayHello() }
+    guard id.incarnation == incarnation else { return sayHello(to: abilities) }
     if session?.id == id {
       session?.heardAt = now
       session?.owe(by: now)
@@ -123,12 +145,13 @@ extension LineLayer {
     if let past = ended.first(where: { $0.id == id }) { return say(.reset(session: id.session, reason: past.reason)) }
     end(.peerRestarted, telling: nil)
     var session = Session(
-      id, window: configuration.window, peerWindow: min(Int(window), Unit.largestWindow), peer: abilities, at: now)
+      id, window: configuration.window, peerWindow: min(Int(window), Unit.largestWindow), peer: abilities,
+      guards: guardsBeginnings, at: now)
     session.phase = .open
     session.owe(by: now)
     session.needsPoll = pacer.isPacing
     self.session = session
-    events.append(.ready)
+    becomeReady()
     events.append(.confirmed)
   }
 
@@ -170,10 +193,6 @@ extension LineLayer {
   private mutating func handle(_ report: Acknowledgement, answerLength: Int, at now: UInt64) {
     heard(at: now)
     self.session?.tookOther()
-    if let room = (session?.peerLargestPayload).map(room) {
-      let isWeak = session?.corrector.hear(report.noise, plain: sizer, room, at: now)
-      if isWeak == true { session?.send.excuseCorrectable() }
-    }
     let poll = report.answer.flatMap { session?.takePoll($0.token) }
     guard let outcome = acknowledge(report.arrivals, of: poll, at: now) else { return }
     if !outcome.isOld { session?.peerWindow = min(Int(report.window), Unit.largestWindow) }

@@ -1,8 +1,8 @@
 extension LineLayer {
   /// The longest pause between two questions to an end that does not answer.
   private static let longestPause: UInt64 = 1_000_000_000
-  /// How long the other end's very last acknowledgement is waited for.
-  private static let lingering: UInt64 = 2_000_000_000
+  /// The same while a session is opened.
+  private static let longestPauseOfOpening: UInt64 = 300_000_000
   /// The silence in the middle of a stream after which its receiver asks whether the peer is there.
   private static let pauseInStream: UInt64 = 1_000_000_000
 
@@ -117,9 +117,12 @@ extension LineLayer {
 
   /// The time of a question and its answer on the wire, and of the wait of the answer for company.
   private var timeOfAnswer: UInt64 {
-    configuration.acknowledgementDelay
-      + pacer.time(
-        of: length(ofControl: FrameCodec.pollLength) + length(ofControl: FrameCodec.answerLength))
+    let isOpening = session?.isConfirmed == false
+    let bytes =
+      isOpening
+      ? FrameCodec.openLength + FrameCodec.helloLength
+      : length(ofControl: FrameCodec.pollLength) + length(ofControl: FrameCodec.answerLength)
+    return configuration.acknowledgementDelay + pacer.time(of: bytes)
   }
 
   /// Sets the next question's time, where there is something to ask about.
@@ -134,13 +137,14 @@ extension LineLayer {
       self.session?.askBy = 0
       return
     }
+    let doublings = UInt64(min(max(session.unanswered - 1, 0), 10))
     // An opening is short, and on a line of noise takes a few tries: it is given up before they would have become many.
-    let doublings = session.isConfirmed ? min(max(session.unanswered - 1, 0), 10) : 0
-    let pause = min((roundTrip.timeout + timeOfAnswer) << UInt64(doublings), Self.longestPause)
+    let longest = session.isConfirmed ? Self.longestPause : Self.longestPauseOfOpening
+    let pause = min((roundTrip.timeout + timeOfAnswer) << doublings, longest + timeOfAnswer)
     let askAt = max(pacer.busyUntil, now) + pause
     self.session?.askAt = askAt
     // The other end may be in the middle of a frame, with more before it.
-    self.session?.askBy = askAt + (pacer.isPacing ? Pacer.frame + pacer.ahead : 0)
+    self.session?.askBy = askAt + (pacer.isPacing && session.isConfirmed ? Pacer.frame + pacer.ahead : 0)
   }
 
   /// Until when a question that is due waits for what may be its answer.
@@ -160,17 +164,17 @@ extension LineLayer {
     return pacer.wantsRest ? min(silence, session.polledAt + pacer.restInterval) : silence
   }
 
-  /// When an owner that has left is not waited for any longer: soon where the other end lacks nothing and only goes on
-  /// talking, else when it has taken nothing for as long as a silent one would have.
+  /// When an owner that has left is not waited for any longer: the other end has taken nothing more for that long, or lacks nothing and
+  /// only goes on talking.
   private func departureAt(_ session: Session) -> UInt64? {
     guard let since = session.leavingSince else { return nil }
-    if session.isDelivered { return session.receive.isFinished ? nil : since + Self.lingering }
+    if session.isDelivered { return session.receive.isFinished ? nil : since + configuration.patience }
     return isLineUp ? since + configuration.patience : nil
   }
 
   private func deathAt(_ session: Session) -> UInt64? {
     guard let waitingSince = session.waitingSince else { return nil }
-    if session.isLingering { return waitingSince + Self.lingering }
-    return waitingSince + (session.isConfirmed ? configuration.grace : configuration.patience / 3)
+    if session.isLingering { return waitingSince + configuration.patience }
+    return waitingSince + (session.isConfirmed ? configuration.grace : configuration.patience)
   }
 }

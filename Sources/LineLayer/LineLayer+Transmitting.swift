@@ -8,6 +8,7 @@ extension LineLayer {
     // Whatever was on the line while it was quiet must not spoil this frame.
     if needsDelimiter || now > lastTransmitAt + 50_000_000 { output.append(0) }
     write(frame, into: &output)
+    if repeats(frame) { writeCopy(of: frame, into: &output) }
     lastTransmitAt = now
     let count = output.count - start
     pacer.handOver(count, at: now)
@@ -32,11 +33,27 @@ extension LineLayer {
       scratch, strength, sync: CorrectableFrame.sync(of: session.id), codec: &codec, into: &output)
   }
 
+  /// Whether a copy with correction follows, as nothing is known of the line.
+  private func repeats(_ frame: Frame) -> Bool {
+    guard Self.mendsOpenings(configuration.correction) else { return false }
+    switch frame {
+    case .hello: return repeatsHello
+    case .open: return listenerAbilities == .unknown || Self.mendsOpenings(listenerAbilities.correction)
+    case .reset, .poll, .acknowledgement, .noise, .data: return false
+    }
+  }
+
+  private mutating func writeCopy(of frame: Frame, into output: inout [UInt8]) {
+    FrameCodec.write(frame, seal: nil, into: &scratch)
+    CorrectableFrame.encode(scratch, .ofOpenings, sync: CorrectableFrame.syncOfOpenings, codec: &codec, into: &output)
+    needsDelimiter = true
+  }
+
   /// Whether a frame bears correction. One that is not of the session never does, as the other end may know of none.
   private mutating func bearsCorrection(_ frame: Frame) -> Bool {
     switch frame {
     case .data: session?.corrector.bears ?? false
-    case .acknowledgement: reportBearsCorrection()
+    case .acknowledgement, .noise: reportBearsCorrection()
     // An end that was restarted understands only the other.
     case .poll(let id, _): session?.id.session == id && pollsBearCorrection
     case .hello, .open, .reset: false
@@ -46,13 +63,15 @@ extension LineLayer {
   /// Nobody acknowledges an acknowledgement: whether one gets through better with correction, what comes from there tells.
   private mutating func reportBearsCorrection() -> Bool {
     guard let corrector = session?.corrector, corrector.isOn else { return false }
+    if corrector.isGuarding { return ear.noise != .none }
     if corrector.isProven || ear.mends { return true }
     return ear.noise == .none && session?.corrector.takesNext() == true
   }
 
   private var pollsBearCorrection: Bool {
     guard let session else { return false }
-    return session.corrector.isOn && session.corrector.isProven && session.unanswered % 2 == 1
+    let isOn = session.corrector.isProven || session.corrector.isGuarding && ear.noise != .none
+    return isOn && session.unanswered % 2 == 1
   }
 
   /// Bytes on the wire of what is so long without correction.
@@ -70,7 +89,7 @@ extension LineLayer {
   private mutating func nextFrame(at now: UInt64) -> Frame? {
     if let frame = control.popFirst() { return frame }
     guard session != nil else { return nil }
-    return openFrame(at: now) ?? reportFrame(at: now) ?? pollFrame(at: now) ?? dataFrame(at: now)
+    return openFrame(at: now) ?? reportFrame(at: now) ?? noiseFrame() ?? pollFrame(at: now) ?? dataFrame(at: now)
   }
 
   private mutating func openFrame(at now: UInt64) -> Frame? {
@@ -93,12 +112,16 @@ extension LineLayer {
     }
     let report = Acknowledgement(
       answer: session.answer.map { .init(token: $0.token, delay: delay(since: $0.since, at: now)) },
-      arrivals: session.receive.arrivals(within: session.listLength), window: UInt16(session.receive.window),
-      noise: noise(for: session))
-    // From now on frames may come that bear correction.
-    if report.noise != .none { reader.sync = CorrectableFrame.sync(of: session.id) }
-    self.session?.reported(report.noise)
+      arrivals: session.receive.arrivals(within: session.listLength), window: UInt16(session.receive.window))
+    self.session?.reported()
     return .acknowledgement(report)
+  }
+
+  private mutating func noiseFrame() -> Frame? {
+    guard let session, session.needsNoise, session.isConfirmed, session.corrector.most > 0 else { return nil }
+    let noise = noise(for: session)
+    self.session?.tell(noise)
+    return .noise(noise)
   }
 
   /// What is told of the line to an end that can make something of it.
@@ -109,7 +132,6 @@ extension LineLayer {
     guard !session.receive.hasGap, !session.receive.isFinished, !session.needsPoll, !session.isHolding,
       !pollIsDue(session, at: now)
     else { return false }
-    guard !noise(for: session).exceeds(session.toldNoise) else { return false }
     return !session.hasMoreToOffer(of: configuration.window) && (session.send.hasLost || mayCut(session))
   }
 
@@ -175,8 +197,9 @@ extension LineLayer {
     let size = payloadSize(for: session, isCorrectable: isCorrectable)
     let begins = max(pacer.busyUntil, now)
     func departure(of count: Int) -> Passages.Departure {
-      .init(
-        begins: begins, ends: begins + pacer.time(of: count + FrameCodec.dataOverhead),
+      let length = isCorrectable ? session.corrector.length(count) : count + FrameCodec.dataOverhead
+      return .init(
+        begins: begins, ends: begins + pacer.time(of: length),
         adjusted: pacer.isAtRest(at: now) ? nil : pacer.adjusted)
     }
     if session.send.hasLost,

@@ -24,7 +24,7 @@ package struct LineLayer: Sendable {
   var ear = Ear()
   var codec = ReedSolomon()
   var pacer: Pacer
-  var roundTrip = RoundTrip()
+  var roundTrip = RoundTrip(frame: nil)
   var sizer = FrameSizer()
   var counters = LineStatistics()
   var isLineUp = true
@@ -45,6 +45,10 @@ package struct LineLayer: Sendable {
 
   // What waits to go out or up.
   var control = Queue<Frame>()
+  /// HELLO or OPEN as it came last, if nothing came after it.
+  var latestOpening: Frame?
+  /// HELLO goes with a copy that bears correction.
+  var repeatsHello = false
   var events = Queue<LineLayerEvent>()
   var scratch: [UInt8] = []
 
@@ -54,14 +58,13 @@ package struct LineLayer: Sendable {
     reader = LineReader(
       largestBody: FrameCodec.largestBody(payload: configuration.largestPayload), correction: configuration.correction)
     pacer = Pacer(bytesPerSecond: configuration.bytesPerSecond)
-    switch role {
-    case .dialer:
-      incarnation = 0
-    case .listener(let incarnation):
-      self.incarnation = max(incarnation, 1)
-      sayHello()
-    }
+    incarnation = if case .listener(let incarnation) = role { max(incarnation, 1) } else { 0 }
+    if pacer.isPacing { roundTrip = RoundTrip(frame: pacer.time(of: quantum + FrameCodec.dataOverhead)) }
+    if role != .dialer { sayHello() }
   }
+
+  /// Whether the first frames of a session bear correction, if the other end mends them.
+  var guardsBeginnings: Bool { pacer.isPacing && configuration.correction > 0 }
 
   // MARK: Sessions
 
@@ -71,10 +74,16 @@ package struct LineLayer: Sendable {
     guard role == .dialer, session == nil else { return }
     var session = Session(
       SessionID(session: id, incarnation: incarnation), window: configuration.window,
-      peerWindow: Self.initialWindow / Unit.size, peer: listenerAbilities, at: now)
+      peerWindow: Self.initialWindow / Unit.size, peer: listenerAbilities, guards: guardsBeginnings, at: now)
     session.needsOpen = true
     self.session = session
-    if session.isReady { events.append(.ready) }
+    if session.isReady { becomeReady() }
+  }
+
+  /// Data of the session can be sent, and its frames can come.
+  mutating func becomeReady() {
+    if configuration.correction > 0, let session { reader.sync = CorrectableFrame.sync(of: session.id) }
+    events.append(.ready)
   }
 
   /// Ends the sending direction once all of it is sent.
@@ -182,13 +191,18 @@ package struct LineLayer: Sendable {
     if control.count < 8 { control.append(frame) }
   }
 
-  mutating func sayHello() {
+  /// - Parameter peer: that of the dialer which is answered.
+  mutating func sayHello(to peer: Abilities? = nil) {
+    repeatsHello = Self.mendsOpenings(peer?.correction ?? 0)
     say(
       .hello(
         version: FrameCodec.version, incarnation: incarnation,
         largestPayload: UInt16(truncatingIfNeeded: configuration.largestPayload),
         correction: UInt8(configuration.correction)))
   }
+
+  /// Whether an end with so many strengths finds HELLO and OPEN that bear correction.
+  static func mendsOpenings(_ correction: Int) -> Bool { correction > Strength.ofOpenings.index }
 
   // MARK: Sizes
 

@@ -13,13 +13,14 @@ package struct LineLayerConfiguration: Equatable, Sendable {
   package var acknowledgementDelay: UInt64 = 10_000_000
   /// After how much silence a dialer asks whether the other end lives. A listener does after two and a half times that.
   package var keepAlive: UInt64 = 10_000_000_000
-  /// The time that an owner who has left gives the peer to take the rest. A third of it is what a dialer's opening may take.
-  package var patience: UInt64 = 15_000_000_000
+  /// The time that a dialer's opening may take, and for which an end that closes a session waits for news of what it has sent.
+  package var patience: UInt64 = 5_000_000_000
   /// The time that a session outlives its line: one that was unplugged, and one on which the peer answers nothing.
   package var grace: UInt64 = 30_000_000_000
   /// The time beyond that of a usual answer after which an end that hears none says that its line is interrupted.
   package var silence: UInt64 = 3_000_000_000
 
+  /// Bytes of payload in one frame that every end takes.
   static let leastPayload = 64
   /// A day. Sums of times must not overflow.
   private static let longestTime: UInt64 = 86_400_000_000_000

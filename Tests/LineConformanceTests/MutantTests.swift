@@ -70,7 +70,7 @@ struct MutantTests {
       $0.configuration.grace = 600_000_000_000
     },
     Mutant(.listen, "starts no frame with a zero", fails: "§6 quiet line") { $0.forgetsZeros = true },
-    Mutant(.listen, "takes frames whose check fails", fails: "§9 a check that fails: dropped") {
+    Mutant(.listen, "takes frames whose check fails", fails: "§10 a check that fails: dropped") {
       $0.forgivesChecks = true
     },
     Mutant(.listen, "skips what is missing", fails: "§4 what is missing") {
@@ -80,30 +80,30 @@ struct MutantTests {
         return [.acknowledgement(report)]
       }
     },
-    Mutant(.listen, "believes every acknowledgement", fails: "§9 an ACK of a unit that was never sent") {
+    Mutant(.listen, "believes every acknowledgement", fails: "§10 an ACK of a unit that was never sent") {
       $0.heard = {
         if case .acknowledgement(let report) = $0, report.arrivals.next > 100 { [] } else { [$0] }
       }
     },
-    Mutant(.listen, "answers the first of many questions", fails: "§9 more POLLs than can be answered") {
+    Mutant(.listen, "answers the first of many questions", fails: "§10 more POLLs than can be answered") {
       $0.heard = { if case .poll(_, let token) = $0, token > 11, token < 31 { [] } else { [$0] } }
     },
-    Mutant(.listen, "says that it mends frames, and does not", fails: "§13 as many wrong bytes as it bears") {
+    Mutant(.listen, "says that it mends frames, and does not", fails: "§7 as many wrong bytes as it bears") {
       $0.configuration.correction = 0
       $0.said = {
         if case .hello(let version, let incarnation, let largest, _) = $0 {
-          [.hello(version: version, incarnation: incarnation, largestPayload: largest, correction: 16)]
+          [.hello(version: version, incarnation: incarnation, largestPayload: largest, correction: 12)]
         } else {
           [$0]
         }
       }
     },
     Mutant(
-      .listen, "adds correction for whoever tells of noise", fails: "§13 noise is not told to an end that said of no"
+      .listen, "adds correction for whoever tells of noise", fails: "§7 noise is not told to an end that said of no"
     ) {
       $0.heard = {
         if case .open(let version, let id, let largest, let window, _) = $0 {
-          [.open(version: version, session: id, largestPayload: largest, window: window, correction: 16)]
+          [.open(version: version, session: id, largestPayload: largest, window: window, correction: 12)]
         } else {
           [$0]
         }

@@ -96,9 +96,8 @@ struct Attack {
     let runs = script.bytes(4).map { max(UInt16($0), 1) }
     receive(
       .acknowledgement(
-        Acknowledgement(
-          answer: answer, arrivals: Arrivals(next: next, runs: runs), window: script.short(),
-          noise: setting & 16 != 0 ? Noise(code: script.byte()) : .none)))
+        Acknowledgement(answer: answer, arrivals: Arrivals(next: next, runs: runs), window: script.short())))
+    if setting & 16 != 0 { receive(.noise(Noise(code: script.byte()))) }
   }
 
   private mutating func data(number: UInt16) {

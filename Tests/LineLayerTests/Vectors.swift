@@ -62,8 +62,7 @@ struct Vector: Sendable, CustomTestStringConvertible {
       .acknowledgement(
         Acknowledgement(
           answer: answer,
-          arrivals: Arrivals(next: number("next"), runs: numbers("runs")), window: number("window"),
-          noise: Noise(code: number("noise"))))
+          arrivals: Arrivals(next: number("next"), runs: numbers("runs")), window: number("window")))
     }
     switch words.first {
     case "hello":
@@ -82,6 +81,7 @@ struct Vector: Sendable, CustomTestStringConvertible {
     case "poll": return .poll(session: number("session", radix: 16), token: number("token"))
     case "ack": return report(nil)
     case "answer": return report(.init(token: number("token"), delay: number("delay")))
+    case "noise": return .noise(Noise(code: number("level")))
     case "data":
       let header = DataHeader(
         number: number("number"), next: fields["next"] == nil ? nil : number("next"), isLast: fields["last"] == "yes")

@@ -4,7 +4,7 @@
  * its check, which is the same as a loss. A line does not reorder. Each end sends UNITS units and then an empty last frame.
  *
  * A DATA frame carries its unit's number and, as a ghost, the session that it was made for. What the model leaves out: window and
- * selective acknowledgement (section 4), error correction (section 13), and the length of time. A timer fires when nothing else can
+ * selective acknowledgement (section 4), error correction (section 7), and the length of time. A timer fires when nothing else can
  * happen, so questions come before keep-alive, and frames on their way before both.
  *
  * -DLOSSES=n         frames that may be lost; without it any frame may be, which is for safety only

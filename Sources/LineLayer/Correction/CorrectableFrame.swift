@@ -1,5 +1,5 @@
 /// A frame that can be mended: a sync word and a header, which say where it is and how long, and a body in code words. Nothing in it is
-/// stuffed, so that an error stays where it is. docs/wire-protocol.md, section 13.
+/// stuffed, so that an error stays where it is. docs/wire-protocol.md, section 7.
 package enum CorrectableFrame {
   static let syncLength = 3
   /// Two bytes, and parity for two wrong ones.
@@ -15,6 +15,11 @@ package enum CorrectableFrame {
 
   /// Another one for each session, so that nothing that a stream carries looks like one.
   static func sync(of session: SessionID) -> UInt32 { FrameCodec.checksum(of: [], seal: session) >> 8 }
+
+  /// Before HELLO and OPEN, which may come before a session is known.
+  static let syncOfOpenings = sync(of: SessionID(session: 0, incarnation: 0))
+  /// Bytes of the longest body that is looked for behind that one.
+  static let longestOpening = 32
 
   static func length(of count: Int, _ strength: Strength) -> Int { leadLength + count + strength.parity(of: count) }
 
@@ -60,7 +65,7 @@ package enum CorrectableFrame {
       return errors
     }
     let count = Int(bytes & 0xFFF)
-    guard let errors, count >= shortestBody else { return nil }
+    guard let errors, count >= shortestBody, bytes >> 12 < Strength.count else { return nil }
     return Promise(strength: Strength(index: Int(bytes >> 12)), count: count, errors: errors)
   }
 

@@ -23,6 +23,9 @@ struct Corrector {
 
   private enum Stage {
     case off
+    /// A session begins, and nothing is known of the line: so many frames bear what a bad one asks for, every other one once one of
+    /// them was lost.
+    case guarding(left: Int, hasLost: Bool)
     case trying(Trial)
     /// At the noise that was then told.
     case proven(at: Noise)
@@ -46,11 +49,18 @@ struct Corrector {
   private static let deviations: UInt64 = 40
   private static let deviationsOfControl: UInt64 = 56
 
-  init(most: Int) {
+  private static let guarded = 6
+  private static let longestGuarded = 160
+  /// A bit error rate of 0.002.
+  private static let assumed = Noise(halfErrors: 30, in: 1000)
+
+  init(most: Int, guards: Bool = false) {
     self.most = most
+    if guards, most > 0 { stage = .guarding(left: Self.guarded, hasLost: false) }
   }
 
   var isOn: Bool { if case .off = stage { false } else { true } }
+  var isGuarding: Bool { if case .guarding = stage { true } else { false } }
   /// Frames with correction get through where others do not.
   var isProven: Bool { if case .proven = stage { true } else { false } }
 
@@ -69,7 +79,7 @@ struct Corrector {
     switch stage {
     case _ where noise == .beyondMending:
       if isOn { giveUp(at: now) }
-    case .off:
+    case .off, .guarding:
       if now >= restsUntil, promises(room) { begin(plain) }
     case .trying(let trial):
       if noise.exceeds(trial.noise) {
@@ -91,6 +101,7 @@ struct Corrector {
     sizer.note(trials)
     switch stage {
     case .off: break
+    case .guarding(let left, let hasLost): stage = .guarding(left: left, hasLost: hasLost || trials.lost > 0)
     case .trying(var trial):
       // Bytes that are wrong by the noise spoil fewer frames where they come in bursts.
       let verdict = trial.note(trials, chance: min(noise.parts, plain.parts))
@@ -124,20 +135,31 @@ struct Corrector {
   /// Whether the next frame bears correction. Until that has proved its worth every other one does without, as what tells of the
   /// others must get through.
   mutating func takesNext() -> Bool {
-    bears = isOn && (isProven || !bears)
+    if case .guarding(let left, let hasLost) = stage {
+      // What is cut now is as long and as strong as the stage says that is kept here.
+      bears = left > 0 && (!hasLost || !bears)
+      stage = left > 0 ? .guarding(left: left - 1, hasLost: hasLost) : .off
+    } else {
+      bears = isOn && (isProven || !bears)
+    }
     return bears
   }
 
   // MARK: Sizes
 
   func strength(of count: Int, isData: Bool) -> Strength {
-    Strength(count, noise: noise, deviations: isData ? Self.deviations : Self.deviationsOfControl, most: most)
+    Strength(
+      count, noise: isGuarding ? Self.assumed : noise, deviations: isData ? Self.deviations : Self.deviationsOfControl,
+      most: most)
   }
 
   /// Wrong bytes in a long word that frames of DATA bear now.
-  var errors: Int { isOn ? strength(of: 200, isData: true).errors : 0 }
+  var errors: Int { isOn && !isGuarding ? strength(of: 200, isData: true).errors : 0 }
 
-  func payload(_ room: Room) -> Int { min(sizer.payload, longest(room)) }
+  func payload(_ room: Room) -> Int {
+    let payload = min(sizer.payload, longest(room), isGuarding ? Self.longestGuarded : .max)
+    return max(payload / Unit.size * Unit.size, Unit.size)
+  }
 
   private func longest(_ room: Room) -> Int {
     let body = min(room.payload + FrameCodec.dataOverhead, room.frame, CorrectableFrame.longestBody)
@@ -146,7 +168,8 @@ struct Corrector {
     return min(max(fitting, LineLayerConfiguration.leastPayload), room.payload)
   }
 
-  private func length(_ payload: Int) -> Int {
+  /// Bytes on the wire of a frame of DATA with correction.
+  func length(_ payload: Int) -> Int {
     let body = payload + FrameCodec.dataOverhead - 2
     return CorrectableFrame.length(of: body, strength(of: body, isData: true))
   }

@@ -6,7 +6,7 @@ struct LineReader {
     /// Longer than any frame, with the end of it.
     case tooLong(tail: [UInt8])
     /// A body with its check, in which so many of so many bytes were wrong.
-    case mended([UInt8], errors: Int, of: Int)
+    case mended([UInt8], errors: Int, of: Int, isOpening: Bool)
     /// A word had more wrong bytes than could be put right.
     case beyondMending(errors: Int, of: Int)
   }
@@ -22,11 +22,19 @@ struct LineReader {
   private let largestBody: Int
   /// The strongest that is mended, and how many there are up to that.
   private let correction: Int
-  /// Of frames that can be mended; `nil` while none is expected.
-  var sync: UInt32?
+  /// Of frames of the session that can be mended; `nil` while there is none.
+  var sync: UInt32? {
+    didSet { hasMended = false }
+  }
+  /// Whether HELLO and OPEN that can be mended are looked for.
+  var looksForOpenings = false
+  /// Whether the session has had such frames.
+  private var hasMended = false
   /// The last eight bytes.
   private var recent: UInt64 = 0
   private var promise: CorrectableFrame.Promise?
+  /// It is one of HELLO or OPEN.
+  private var isOpening = false
   private var body: [UInt8] = []
   private var heardAt: UInt64 = 0
   private var isLeftover = false
@@ -91,25 +99,63 @@ struct LineReader {
 
   /// - Returns: where a header ends, or all bytes do.
   private mutating func search(_ bytes: UnsafeRawBufferPointer, from start: Int, codec: inout ReedSolomon) -> Int {
-    guard let sync else { return bytes.count }
-    for index in start..<bytes.count {
-      let before = recent
+    guard sync != nil || looksForOpenings else { return bytes.count }
+    let marks = looksForOpenings ? nil : sync.map(Self.marks)
+    var index = start
+    while index < bytes.count {
+      // At least one byte of a sync word with two wrong bits is right: where none is, nothing has to be looked at.
+      if let marks, index &+ 8 <= bytes.count, !Self.hasMark(recent, marks) {
+        let word = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+        if !Self.hasMark(word, marks) {
+          recent = word
+          index &+= 8
+          continue
+        }
+      }
+      let before = UInt32(truncatingIfNeeded: recent >> 40) & 0xFF_FFFF
       recent = recent << 8 | UInt64(bytes[index])
-      let difference = UInt32(truncatingIfNeeded: before >> 40) & 0xFF_FFFF ^ sync
-      guard difference.nonzeroBitCount <= CorrectableFrame.tolerance else { continue }
-      let header = CorrectableFrame.promise(recent & 0xFFFF_FFFF_FFFF, codec: &codec)
-      guard let header, header.count <= largestBody, header.strength.index < correction else { continue }
-      promise = header
-      return index &+ 1
+      index &+= 1
+      if hasPromise(behind: before, codec: &codec) { return index }
     }
     return bytes.count
+  }
+
+  /// Whether a header that was read last, behind these three bytes, is one.
+  private mutating func hasPromise(behind lead: UInt32, codec: inout ReedSolomon) -> Bool {
+    if let sync, (lead ^ sync).nonzeroBitCount <= CorrectableFrame.tolerance {
+      let header = CorrectableFrame.promise(recent & 0xFFFF_FFFF_FFFF, codec: &codec)
+      if let header, header.count <= largestBody, header.strength.index < correction {
+        promise = header
+        isOpening = false
+        return true
+      }
+    }
+    guard looksForOpenings,
+      (lead ^ CorrectableFrame.syncOfOpenings).nonzeroBitCount <= CorrectableFrame.tolerance,
+      let header = CorrectableFrame.promise(recent & 0xFFFF_FFFF_FFFF, codec: &codec),
+      header.count <= CorrectableFrame.longestOpening, header.strength == .ofOpenings
+    else { return false }
+    promise = header
+    isOpening = true
+    return true
+  }
+
+  /// A word of eight times the same byte, for each byte of a sync word.
+  private static func marks(_ sync: UInt32) -> (UInt64, UInt64, UInt64) {
+    func spread(_ shift: UInt32) -> UInt64 { UInt64(sync >> shift & 0xFF) &* 0x0101_0101_0101_0101 }
+    return (spread(16), spread(8), spread(0))
+  }
+
+  private static func hasMark(_ word: UInt64, _ marks: (UInt64, UInt64, UInt64)) -> Bool {
+    func zeros(_ word: UInt64) -> UInt64 { (word &- 0x0101_0101_0101_0101) & ~word }
+    return (zeros(word ^ marks.0) | zeros(word ^ marks.1) | zeros(word ^ marks.2)) & 0x8080_8080_8080_8080 != 0
   }
 
   private mutating func deframe(_ bytes: UnsafeRawBufferPointer, _ arrivals: inout [Arrival]) {
     for run in deframer.receive(bytes) {
       if let run {
         // A header may have zeros in it.
-        let isHeader = sync != nil && run.count < CorrectableFrame.leadLength
+        let isHeader = hasMended && run.count < CorrectableFrame.leadLength
         arrivals.append(.run(run, isLeftover: isLeftover || isHeader))
       } else {
         arrivals.append(.tooLong(tail: deframer.tail))
@@ -125,7 +171,8 @@ struct LineReader {
   ) {
     let length = CorrectableFrame.leadLength + promise.length
     if let errors = CorrectableFrame.mend(&body, promise, codec: &codec) {
-      arrivals.append(.mended(body, errors: errors, of: length))
+      arrivals.append(.mended(body, errors: errors, of: length, isOpening: isOpening))
+      if !isOpening { hasMended = true }
       self.promise = nil
       body = []
       recent = 0

@@ -2,21 +2,22 @@
 package struct Strength: Equatable, Sendable {
   package let index: Int
 
-  /// Wrong bytes in a word that can be put right, and bytes of the longest word.
-  private static let table: [(errors: Int, length: Int)] = [
-    (1, 255), (2, 255), (3, 255), (4, 255), (5, 255), (6, 255), (7, 255), (8, 255),
-    (10, 255), (12, 255), (14, 255), (16, 255), (16, 192), (16, 128), (16, 96), (16, 64),
-  ]
-  package static let count = 16
+  /// Wrong bytes in a word that can be put right.
+  private static let table = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16]
+  package static let count = 12
+  /// Bytes of the longest word.
+  private static let longestWord = 255
+  /// That of HELLO and OPEN, whatever the noise.
+  static let ofOpenings = Strength(index: 3)
 
   init(index: Int) {
     self.index = min(max(index, 0), Self.count - 1)
   }
 
   /// In a word.
-  package var errors: Int { Self.table[index].errors }
+  package var errors: Int { Self.table[index] }
   var parity: Int { 2 * errors }
-  private var room: Int { Self.table[index].length - parity }
+  private var room: Int { Self.longestWord - parity }
 
   /// Words that so many bytes are spread over.
   func words(_ count: Int) -> Int { max((count + room - 1) / room, 1) }

@@ -10,8 +10,18 @@ package enum Frame: Equatable, Sendable {
   case poll(session: UInt32, token: UInt8)
   /// What has arrived, and how much more may.
   case acknowledgement(Acknowledgement)
+  /// The noise that this end hears, when it has changed.
+  case noise(Noise)
   /// Units of the stream.
   case data(DataHeader, payload: ArraySlice<UInt8>)
+
+  /// What may come before there is a session.
+  var isOpening: Bool {
+    switch self {
+    case .hello, .open: true
+    case .reset, .poll, .acknowledgement, .noise, .data: false
+    }
+  }
 }
 
 /// What makes a session different from every other on this line: chosen by the dialer, and the listener it is meant for.
@@ -47,14 +57,11 @@ package struct Acknowledgement: Equatable, Sendable {
   package var arrivals: Arrivals
   /// How many units from ``Arrivals/next`` on can be taken.
   package var window: UInt16
-  /// What is heard of it on the line.
-  package var noise: Noise
 
-  package init(answer: Answer?, arrivals: Arrivals, window: UInt16, noise: Noise = .none) {
+  package init(answer: Answer?, arrivals: Arrivals, window: UInt16) {
     self.answer = answer
     self.arrivals = arrivals
     self.window = window
-    self.noise = noise
   }
 }
 
@@ -67,7 +74,7 @@ package struct Arrivals: Equatable, Sendable {
   package var runs: [UInt16]
 
   /// Bytes of the longest list on the wire.
-  package static let longestList = 128
+  package static let longestList = 32
   /// Bytes of a run on the wire.
   package static func length(of run: UInt16) -> Int { run < 0x80 ? 1 : 2 }
 

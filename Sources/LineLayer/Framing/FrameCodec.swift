@@ -10,8 +10,14 @@ package enum FrameCodec {
   static let pollLength = 6 + 4 + 2
   static let answerLength = 7 + 4 + 2
 
-  /// Bytes before stuffing of the longest frame: DATA, or an answer with its list.
-  static func largestBody(payload: Int) -> Int { max(5 + payload, 8 + Arrivals.longestList) + 4 }
+  /// Bytes of OPEN and of HELLO on the wire, each with its copy.
+  static let openLength = 15 + 4 + 2 + CorrectableFrame.length(of: 15 + 4, .ofOpenings)
+  static let helloLength = 9 + 4 + 2 + CorrectableFrame.length(of: 9 + 4, .ofOpenings)
+  /// Bytes of NOISE on the wire.
+  static let noiseLength = 2 + 4 + 2
+
+  /// Bytes before stuffing of the longest frame, which is always DATA.
+  static func largestBody(payload: Int) -> Int { 5 + payload + 4 }
 
   private enum Kind {
     static let hello: UInt8 = 0x01
@@ -20,8 +26,7 @@ package enum FrameCodec {
     static let poll: UInt8 = 0x04
     static let acknowledgement: UInt8 = 0x40
     static let answer: UInt8 = 0x41
-    /// Added where the noise follows the window.
-    static let noisy: UInt8 = 0x02
+    static let noise: UInt8 = 0x42
     static let data: UInt8 = 0x80
     static let sealed: UInt8 = 0xC0
   }
@@ -67,16 +72,17 @@ package enum FrameCodec {
       append(session, to: &scratch)
       scratch.append(token)
     case .acknowledgement(let report):
-      let kind = report.answer == nil ? Kind.acknowledgement : Kind.answer
-      scratch.append(report.noise == .none ? kind : kind | Kind.noisy)
+      scratch.append(report.answer == nil ? Kind.acknowledgement : Kind.answer)
       if let answer = report.answer {
         scratch.append(answer.token)
         scratch.append(answer.delay)
       }
       append(report.arrivals.next, to: &scratch)
       append(report.window, to: &scratch)
-      if report.noise != .none { scratch.append(report.noise.code) }
       for run in report.arrivals.runs { append(run: run, to: &scratch) }
+    case .noise(let noise):
+      scratch.append(Kind.noise)
+      scratch.append(noise.code)
     case .data(let header, let payload):
       let flags = (header.next == nil ? 0 : DataFlag.acknowledges) | (header.isLast ? DataFlag.last : 0)
       scratch.append(Kind.data | flags)
@@ -129,21 +135,19 @@ package enum FrameCodec {
     case Kind.poll:
       guard let session: UInt32 = reader.integer(), let token = reader.byte() else { return nil }
       return .poll(session: session, token: token)
-    case Kind.acknowledgement, Kind.answer, Kind.acknowledgement | Kind.noisy, Kind.answer | Kind.noisy:
+    case Kind.acknowledgement, Kind.answer:
       var answer: Acknowledgement.Answer?
-      if body[0] & ~Kind.noisy == Kind.answer {
+      if body[0] == Kind.answer {
         guard let token = reader.byte(), let delay = reader.byte() else { return nil }
         answer = Acknowledgement.Answer(token: token, delay: delay)
       }
       guard let next: UInt16 = reader.integer(), let window: UInt16 = reader.integer() else { return nil }
-      var noise = Noise.none
-      if body[0] & Kind.noisy != 0 {
-        guard let code = reader.byte() else { return nil }
-        noise = Noise(code: code)
-      }
       guard let runs = reader.runs() else { return nil }
       let arrivals = Arrivals(next: next, runs: runs)
-      return .acknowledgement(Acknowledgement(answer: answer, arrivals: arrivals, window: window, noise: noise))
+      return .acknowledgement(Acknowledgement(answer: answer, arrivals: arrivals, window: window))
+    case Kind.noise:
+      guard let code = reader.byte() else { return nil }
+      return .noise(Noise(code: code))
     case Kind.data...(Kind.data | DataFlag.all):
       guard let number: UInt16 = reader.integer() else { return nil }
       var header = DataHeader(number: number, next: nil, isLast: body[0] & DataFlag.last != 0)

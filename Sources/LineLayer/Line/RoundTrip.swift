@@ -7,9 +7,16 @@ struct RoundTrip {
   private(set) var variation: UInt64 = 0
 
   /// Before anything was measured.
-  static let initialTimeout: UInt64 = 300_000_000
+  private let initialTimeout: UInt64
+  static let longestInitialTimeout: UInt64 = 300_000_000
   /// Schedulers and adapters are that irregular.
   private static let leastVariation: UInt64 = 10_000_000
+
+  /// - Parameter frame: the longest time that a frame takes on the line; `nil` where it has no rate. Its adapters and the programs at its
+  ///   ends seldom take longer than 60 ms, and a question that is repeated too early costs only its bytes.
+  init(frame: UInt64?) {
+    initialTimeout = frame.map { min($0 + 60_000_000, Self.longestInitialTimeout) } ?? Self.longestInitialTimeout
+  }
 
   mutating func sample(_ time: UInt64) {
     guard let mean = smoothed else {
@@ -24,7 +31,7 @@ struct RoundTrip {
 
   /// How long an answer may take, besides the time on the wire.
   var timeout: UInt64 {
-    guard let smoothed else { return Self.initialTimeout }
+    guard let smoothed else { return initialTimeout }
     return smoothed + max(4 * variation, Self.leastVariation)
   }
 }

@@ -9,7 +9,7 @@ struct Abilities: Equatable {
   static let unknown = Abilities(largestPayload: 256, correction: 0)
 
   init(largestPayload: UInt16, correction: UInt8) {
-    self.largestPayload = max(Int(largestPayload), 1)
+    self.largestPayload = max(Int(largestPayload), LineLayerConfiguration.leastPayload)
     self.correction = min(Int(correction), Strength.count)
   }
 }

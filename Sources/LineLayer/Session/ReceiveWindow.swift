@@ -20,8 +20,8 @@ struct ReceiveWindow {
   private var end: UInt64?
   /// Units from ``position`` to the last that has arrived, where one is missing before it.
   private(set) var reach = 0
-  /// A ring of slots, ``front`` that of ``position``: for each a unit, and its length plus one or 0 where it has not arrived. There
-  /// is one more than the window has units, for the number of an empty last frame. No memory until there is a gap.
+  /// A ring of slots, ``front`` that of ``position``: for each a unit, and its length plus one or 0 where it has not arrived. No
+  /// memory until there is a gap.
   private var bytes: [UInt8] = []
   private var lengths: [UInt8] = []
   private var front = 0
@@ -89,7 +89,7 @@ struct ReceiveWindow {
   // MARK: What may be taken
 
   private func accepts(_ units: Range<Int>, isEmpty: Bool, isLast: Bool) -> Bool {
-    guard isEmpty ? isLast && units.lowerBound <= window : units.upperBound <= window else { return false }
+    guard !isEmpty || isLast, units.upperBound <= window else { return false }
     let upper = position + UInt64(units.upperBound)
     if let end { return isLast ? upper == end : upper <= end }
     return !isLast || units.upperBound >= reach
@@ -112,7 +112,7 @@ struct ReceiveWindow {
   /// `false` where none of it is new. A unit that is here stays as it is.
   private mutating func hold(_ payload: ArraySlice<UInt8>, _ units: Range<Int>) -> Bool {
     if lengths.isEmpty {
-      let slots = capacity / Unit.size + 1
+      let slots = capacity / Unit.size
       bytes = [UInt8](repeating: 0, count: slots * Unit.size)
       lengths = [UInt8](repeating: 0, count: slots)
     }

@@ -51,10 +51,12 @@ struct Session {
   /// Frames that arrived since the last one.
   var unreported = 0
   private var reports: UInt = 0
+  /// NOISE is to be sent.
+  var needsNoise = false
   /// The unit of the stream that the peer may send up to, as it was last told.
   var toldLimit: UInt64 = 0
-  /// Of the line, as it was last told.
-  private(set) var toldNoise = Noise.none
+  /// Of the line, as it was last told; `nil` where it never was.
+  private var toldNoise: Noise?
   /// The poll to answer, and when it came.
   private(set) var answer: (token: UInt8, since: UInt64)?
   /// Polls since anything else was heard: the answers to those before are lost.
@@ -85,20 +87,21 @@ struct Session {
   /// The interruption that the session waits out; `nil` while there is none.
   var interruption: Interruption?
 
-  init(_ id: SessionID, window: Int, peerWindow: Int, peer: Abilities, at now: UInt64) {
+  /// - Parameter guards: the first frames bear correction, as nothing is known of the line.
+  init(_ id: SessionID, window: Int, peerWindow: Int, peer: Abilities, guards: Bool, at now: UInt64) {
     self.id = id
     phase = id.incarnation == 0 ? .asking : .opening
     self.peerWindow = peerWindow
     peerLargestPayload = peer.largestPayload
-    corrector = Corrector(most: peer.correction)
+    corrector = Corrector(most: peer.correction, guards: guards)
     receive = ReceiveWindow(capacity: window)
     heardAt = now
   }
 
   /// Who listens is known now.
-  mutating func meet(_ peer: Abilities) {
+  mutating func meet(_ peer: Abilities, guards: Bool) {
     peerLargestPayload = peer.largestPayload
-    corrector = Corrector(most: peer.correction)
+    corrector = Corrector(most: peer.correction, guards: guards)
   }
 
   /// Data may be sealed: the listener's incarnation is known.
@@ -156,14 +159,25 @@ struct Session {
     reportBy = min(reportBy ?? .max, time)
   }
 
-  /// How long the next report's list may be. On a bad line long ones hardly arrive, on a long one short ones tell too little: every
-  /// second is cut at 32 bytes, and every fourth at 64. What is asked again is answered in ever fewer: an answer that arrives is worth
-  /// more than one that tells all.
-  var listLength: Int { (32 << min(reports.trailingZeroBitCount, 2)) >> min(2 * max(questions - 1, 0), 8) }
+  /// How long the next report's list may be. What is asked again is answered in ever fewer bytes: an answer that arrives is worth more
+  /// than one that tells all.
+  var listLength: Int { Arrivals.longestList >> min(2 * max(questions - 1, 0), 8) }
 
-  /// What was owed has been said, and all of the window offered.
-  mutating func reported(_ noise: Noise) {
+  /// What is heard of the line differs from what was told of it by enough to be told.
+  mutating func hear(_ noise: Noise) {
+    let told = toldNoise ?? .none
+    if abs(Int(noise.code) - Int(told.code)) >= 3 { needsNoise = true }
+  }
+
+  mutating func tell(_ noise: Noise) {
     toldNoise = noise
+    needsNoise = false
+  }
+
+  /// What was owed has been said, and all of the window offered. What was told of the line is told again behind an answer, and at times
+  /// behind others, as it may have been lost.
+  mutating func reported() {
+    if toldNoise != nil, answer != nil || reports % 8 == 7 { needsNoise = true }
     answer = nil
     reportBy = nil
     unreported = 0

@@ -60,7 +60,7 @@ enum Mendable {
     let frames = arrivals.compactMap { arrival -> Frame? in
       switch arrival {
       case .run(var run, _): return FrameCodec.decode(&run, seal: seal)
-      case .mended(let body, let errors, _):
+      case .mended(let body, let errors, _, _):
         all += errors
         return FrameCodec.read(body, seal: seal)
       case .tooLong, .beyondMending: return nil

@@ -89,8 +89,9 @@ import Testing
   @Test("bulk the other way, behind which acknowledgements wait, changes nothing")
   func opposite() {
     let found = differences(bulkFrom: \.listener)
-    #expect(
-      isClose(found.began) && isClose(found.arrived), "\(found)")
+    // At times the model of the wire is corrected in between.
+    #expect(found.began.count == 12 && found.arrived.count == 12, "\(found)")
+    #expect(far(found.began).count <= 1 && far(found.arrived).count <= 1, "\(found)")
   }
 
   /// Now and then a frame is sent again of which only the acknowledgement was lost.

@@ -154,7 +154,8 @@ struct SilentLineTests {
     simulation.listener.reads = false
     simulation.dialer.toSend = 1_000_000
     simulation.run(atMost: 120)
-    #expect(simulation.listener.received == simulation.configuration.window)
+    let left = simulation.configuration.window - simulation.listener.received
+    #expect((0..<Unit.size).contains(left))
     #expect(simulation.ends.allSatisfy { $0.interruptions.isEmpty && $0.layer.hasSession })
   }
 }

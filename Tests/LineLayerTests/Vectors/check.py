@@ -47,12 +47,12 @@ def unstuff(data):
     return bytes(out) if data else None
 
 
-# Correction: docs/wire-protocol.md, section 13. Bytes are numbers of a field with 256 elements.
+# Correction: docs/wire-protocol.md, section 7. Bytes are numbers of a field with 256 elements.
 POWERS = [1]
 while len(POWERS) < 255:
     POWERS.append(POWERS[-1] << 1 ^ (0x11D if POWERS[-1] & 0x80 else 0))
-STRENGTHS = [(1, 255), (2, 255), (3, 255), (4, 255), (5, 255), (6, 255), (7, 255), (8, 255)]
-STRENGTHS += [(10, 255), (12, 255), (14, 255), (16, 255), (16, 192), (16, 128), (16, 96), (16, 64)]
+STRENGTHS = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16]
+LONGEST_WORD = 255
 
 
 def times(left, right):
@@ -81,8 +81,8 @@ def parity(word, count):
 
 
 def words(count, strength):
-    errors, length = STRENGTHS[strength]
-    return -(-count // (length - 2 * errors)), 2 * errors
+    errors = STRENGTHS[strength]
+    return -(-count // (LONGEST_WORD - 2 * errors)), 2 * errors
 
 
 def correctable(content, key, strength):
@@ -151,6 +151,8 @@ def corrected(wire, key):
             continue
         fields, wrong = int.from_bytes(header[0][:2], "big"), header[1]
         strength, length = fields >> 12, fields & 0xFFF
+        if strength >= len(STRENGTHS):
+            continue
         number, count = words(length, strength)
         end = start + 9 + length + number * count
         if length < 5 or end > len(wire):
@@ -182,10 +184,8 @@ def body(frame):
     def blob(name):
         return bytes.fromhex(fields.get(name, ""))
 
-    noisy = 2 if "noise" in fields else 0
     ability = number("correction", 1) if "correction" in fields else b""
-    report = lambda: number("next", 2) + number("window", 2) + noise + runs(fields.get("runs", ""))
-    noise = number("noise", 1) if noisy else b""
+    report = lambda: number("next", 2) + number("window", 2) + runs(fields.get("runs", ""))
     if kind == "hello":
         return b"\x01" + number("version", 1) + number("incarnation", 4) + number("largest", 2) + ability
     if kind == "open":
@@ -196,9 +196,11 @@ def body(frame):
     if kind == "poll":
         return b"\x04" + number("session", 4) + number("token", 1)
     if kind == "ack":
-        return bytes([0x40 | noisy]) + report()
+        return b"\x40" + report()
     if kind == "answer":
-        return bytes([0x41 | noisy]) + number("token", 1) + number("delay", 1) + report()
+        return b"\x41" + number("token", 1) + number("delay", 1) + report()
+    if kind == "noise":
+        return b"\x42" + number("level", 1)
     if kind == "data":
         flags = (1 if "next" in fields else 0) | (2 if fields.get("last") == "yes" else 0)
         start = bytes([0x80 | flags]) + number("number", 2)
@@ -232,10 +234,7 @@ class Receiver:
         start = (number - self.next + 0x8000) % 0x10000 - 0x8000 + self.next
         pieces = [payload[at : at + 16] for at in range(0, len(payload), 16)] or [b""]
         stop = start + len(pieces)
-        if payload:
-            fits = stop <= self.next + self.window
-        else:
-            fits = is_last and start <= self.next + self.window
+        fits = (payload or is_last) and stop <= self.next + self.window
         if stop <= self.next or not fits:
             return
         if self.end is not None and (stop != self.end if is_last else stop > self.end):
@@ -286,11 +285,12 @@ DEFAULTS = {
     "poll": "session=own token=1",
     "ack": "next=0 window=8192",
     "answer": "token=1 delay=0 next=0 window=8192",
+    "noise": "level=0",
     "data": "number=0",
 }
 # What a tester does with a frame, or looks for, besides its fields.
 BESIDE = {"more", "zeros", "seal", "piece", "arrived", "payload"}
-BESIDE |= {"noise", "correction", "strength", "wrong", "header", "sync", "length"}
+BESIDE |= {"correction", "strength", "wrong", "header", "sync", "length"}
 
 
 def session_frame(words):
@@ -306,6 +306,8 @@ def session_frame(words):
         if name not in fields and name != "last":
             raise ValueError(word)
         fields[name] = value.lstrip("+-") if name in ("next", "number") else value or "yes"
+        if name == "level" and value in ("some", "none"):
+            fields[name] = "1"
     text = [kind] + [f"{name}={WORDS.get(value, value)}" for name, value in fields.items()]
     return body(" ".join(text))
 
@@ -316,7 +318,7 @@ def is_step(line):
     try:
         if action == "in" and words[0] in ("bytes", "body"):
             return bytes.fromhex(words[1]) != b""
-        if action == "in" and words[0] == "noise" or action == "at":
+        if action == "in" and words[0] == "junk" or action == "at":
             return int(words[-1]) > 0
         if action in ("mute", "cut", "restore", "owner"):
             return len(words) <= 2

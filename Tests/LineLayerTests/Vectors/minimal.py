@@ -19,7 +19,7 @@ VERSION, PAYLOAD, WINDOW, UNIT = 1, 256, 4096, 16
 FINISHED, UNKNOWN, ABORTED, SILENCE, BAD_VERSION, BOTH_DIAL = range(6)
 HELLO, OPEN, RESET, POLL, ACK, ANSWER, DATA = 1, 2, 3, 4, 0x40, 0x41, 0x80
 # Seconds: section 6.
-PATIENCE, OPENING, GRACE, LINGER, PAUSE = 30, 5, 30, 2, 1
+PATIENCE, OPENING, GRACE, CLOSING, PAUSE = 30, 5, 30, 5, 1
 
 
 def units(payload):
@@ -29,7 +29,7 @@ def units(payload):
 def told(runs):
     """How far a list of runs reaches; None where it is none."""
     total = 0
-    if len(runs) > 128:
+    if len(runs) > 32:
         return None
     while runs:
         size = 2 if runs[0] & 0x80 else 1
@@ -50,7 +50,7 @@ class Session:
         self.input_ended = False
         # Sending, in units: frames from `first` on, unacknowledged; what was not sent yet; where the peer's offer ends.
         self.first, self.frames, self.pending = 0, collections.deque(), bytearray()
-        self.offered, self.largest = limit, max(largest, 1)
+        self.offered, self.largest = limit, max(largest, 64)
         self.wants_end = self.end_sent = False
         # Questions.
         self.unanswered, self.since, self.ask, self.token, self.resend = 0, None, None, 0, False
@@ -138,7 +138,7 @@ class End:
             room = min(session.largest, PAYLOAD, (session.offered - session.sent()) * UNIT)
             payload, session.pending = bytes(session.pending[:room]), session.pending[room:]
             self.add(payload, False)
-        if session.wants_end and not session.pending and not session.end_sent:
+        if session.wants_end and not session.pending and not session.end_sent and session.sent() < session.offered:
             session.end_sent = True
             self.add(b"", True)
 
@@ -184,7 +184,7 @@ class End:
         known, self.incarnation, self.largest = self.incarnation, incarnation, largest
         if self.session and not self.session.incarnation:
             self.session.incarnation = incarnation
-            self.session.largest = max(largest, 1)
+            self.session.largest = max(largest, 64)
             self.question()
         elif self.session and known != incarnation:
             self.over(ABORTED)
@@ -297,7 +297,7 @@ class End:
             return
         blocked = session.pending and session.sent() >= session.offered
         lingers = session.end_sent and session.input_ended and not any(payload for payload, _ in session.frames)
-        patience = LINGER if lingers else PATIENCE if session.confirmed else OPENING
+        patience = CLOSING if lingers else PATIENCE if session.confirmed else OPENING
         if session.since and now > session.since + patience:
             if not lingers:
                 self.reset(session.number, SILENCE)
