@@ -137,7 +137,7 @@ let package = Package(
       "BywayInterceptors",
       ["Byway", "HTTPWire", "Primitives", "CZlib", nioCore, nioPosix, httpTypes, logging, crypto]),
     source(
-      "BywayInspection", ["Byway", "BywayProxy", "BywayTLS", "HTTPWire", nioCore, nioSSL, logging, crypto, x509, asn1],
+      "TLSInterception", ["Byway", "BywayProxy", "BywayTLS", "HTTPWire", nioCore, nioSSL, logging, crypto, x509, asn1],
       small),
     // A live view of exchanges.
     .target(
@@ -180,11 +180,11 @@ let package = Package(
     source(
       "BywayCommand",
       [
-        "Byway", "BywayDoctor", "BywayGateway", "BywayInspection", "BywayInspector", "BywayInterceptors",
+        "Byway", "BywayDoctor", "BywayGateway", "BywayInspector", "BywayInterceptors",
         "BywayMetrics",
         "BywayProxy", "BywayTLS", "HTTPWire", "LineConformance", "LineDevices", "LineEmulation", "LineLayer",
         "Primitives",
-        "PrometheusText",
+        "PrometheusText", "TLSInterception",
         coreMetrics,
         nioCore, nioPosix, nioSSL, httpTypes, logging, crypto, x509, asn1, argumentParser,
       ], small),
@@ -280,10 +280,11 @@ let package = Package(
         httpTypes,
       ]),
     tests(
-      "BywayInspectionTests",
+      "TLSInterceptionTests",
       [
-        "Byway", "BywayGateway", "BywayInspection", "BywayInterceptors", "BywayProxy", "BywayTLS", "HTTPWire",
-        "LoopbackTransport", "TCPTransport", "TestPeers", "UnixTransport", "TestTools", nioCore, httpTypes, logging,
+        "Byway", "BywayGateway", "BywayInterceptors", "BywayProxy", "BywayTLS", "HTTPWire",
+        "LoopbackTransport", "TCPTransport", "TLSInterception", "TestPeers", "UnixTransport", "TestTools", nioCore,
+        httpTypes, logging,
         crypto, x509,
         asn1,
       ]),

@@ -38,12 +38,12 @@ enum CutConnection {
   private static func hear(_ pieces: [[UInt8]], _ role: HTTP2Session.Role) throws(Violation) -> Heard {
     let now = NIODeadline.uptimeNanoseconds(1)
     let session = HTTP2Session(role: role, at: now)
-    var witness = Witness(role: role)
+    var observer = SessionObserver(role: role)
     var heard = Heard()
     if role == .client {
       for _ in 0..<3 {
         let head: FieldSection = [":method": "GET", ":scheme": "http", ":authority": "device", ":path": "/"]
-        if let id = try? session.submitRequest(head, endStream: true) { witness.opened(id) }
+        if let id = try? session.submitRequest(head, endStream: true) { observer.opened(id) }
       }
       var output = ByteBuffer()
       session.nextTransmit(maximum: 1 << 20, into: &output, at: now)
@@ -52,7 +52,7 @@ enum CutConnection {
     var output = ByteBuffer()
     session.nextTransmit(maximum: 1 << 20, into: &output, at: now)
     while let event = session.nextEvent() {
-      try witness.hear(event)
+      try observer.hear(event)
       switch event {
       case .data(let id, let bytes, let isLast):
         heard.bodies[id, default: []] += bytes.readableBytesView

@@ -51,8 +51,8 @@ private struct Pair {
   let client: HTTP2Session
   let server: HTTP2Session
   let now: NIODeadline
-  var fromClient = Witness(role: .server)
-  var fromServer = Witness(role: .client)
+  var fromClient = SessionObserver(role: .server)
+  var fromServer = SessionObserver(role: .client)
   var heads: [StreamID: FieldSection] = [:]
   var bodies: [StreamID: [UInt8]] = [:]
   var trailers: [StreamID: FieldSection] = [:]

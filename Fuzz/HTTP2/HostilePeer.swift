@@ -12,7 +12,7 @@ struct HostilePeer {
 
   private var script: Script
   private let session: HTTP2Session
-  private var witness: Witness
+  private var observer: SessionObserver
   private var now = NIODeadline.uptimeNanoseconds(1)
 
   init(_ script: Script, role: HTTP2Session.Role) {
@@ -29,7 +29,7 @@ struct HostilePeer {
     if setting & 2 != 0 { configuration.timeouts.pingInterval = .seconds(2) }
     if setting & 4 != 0 { configuration.floods.controlFrames = RateLimit(burst: 4, perSecond: 1) }
     session = HTTP2Session(role: role, configuration: configuration, at: now)
-    witness = Witness(role: role)
+    observer = SessionObserver(role: role)
     // Most scripts include the connection preface; without it they would test no later state.
     if setting & 0x80 == 0 {
       if role == .server { receive(Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)) }
@@ -38,7 +38,7 @@ struct HostilePeer {
   }
 
   mutating func run() throws(Violation) {
-    while !script.isEmpty, witness.failure == nil {
+    while !script.isEmpty, observer.failure == nil {
       step()
       try listen()
       try check()
@@ -50,7 +50,7 @@ struct HostilePeer {
     try listen()
     try expect(
       session.isFinished && session.openStreams == 0, "the peer speaks HTTP/2 no more, and the session goes on")
-    try expect(witness.streams.isEmpty, "never closed: \(witness.streams.keys.sorted())")
+    try expect(observer.streams.isEmpty, "never closed: \(observer.streams.keys.sorted())")
   }
 
   // MARK: Commands of the script
@@ -68,11 +68,11 @@ struct HostilePeer {
     case 9: session.finish(StreamID(stream()), trailers: script.byte() & 1 == 0 ? nil : ["x-sum": "1"])
     case 10:
       let id = StreamID(stream())
-      session.consume(id, bytes: witness.read(id, upTo: script.short()))
+      session.consume(id, bytes: observer.read(id, upTo: script.short()))
     case 11:
       let id = StreamID(stream())
       session.reset(id, HTTP2ErrorCode(rawValue: UInt32(script.byte() & 15)))
-      witness.gaveUp(id)
+      observer.gaveUp(id)
     case 12: session.stopReceiving(StreamID(stream()))
     case 13: sayGoodbye()
     case 14: wait(.milliseconds(Int64(script.short())))
@@ -83,7 +83,7 @@ struct HostilePeer {
   private mutating func submit() {
     if session.role == .client {
       let head: FieldSection = [":method": "POST", ":scheme": "http", ":authority": "device", ":path": "/"]
-      if let id = try? session.submitRequest(head, endStream: script.byte() & 1 == 0) { witness.opened(id) }
+      if let id = try? session.submitRequest(head, endStream: script.byte() & 1 == 0) { observer.opened(id) }
     } else {
       let id = StreamID(stream())
       if script.byte() & 3 == 0 {
@@ -159,15 +159,15 @@ struct HostilePeer {
       session.nextTransmit(maximum: room, into: &output, at: now)
       try expect(
         output.readableBytes <= room + Self.longestFrame, "\(output.readableBytes) bytes where \(room) were asked for")
-      while let event = session.nextEvent() { try witness.hear(event) }
+      while let event = session.nextEvent() { try observer.hear(event) }
       if output.readableBytes == 0 { return }
     }
   }
 
   private func check() throws(Violation) {
-    let open = max(witness.streams.count, session.openStreams)
+    let open = max(observer.streams.count, session.openStreams)
     try expect(session.role == .client || open <= Self.concurrent, "\(open) streams are open")
-    let bound = witness.streams.count * Self.windows.initial + Self.windows.growth
-    try expect(witness.unread <= bound, "\(witness.unread) bytes are unread, \(bound) were allowed")
+    let bound = observer.streams.count * Self.windows.initial + Self.windows.growth
+    try expect(observer.unread <= bound, "\(observer.unread) bytes are unread, \(bound) were allowed")
   }
 }

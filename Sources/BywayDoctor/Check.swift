@@ -12,8 +12,8 @@ package protocol Check: Sendable {
   var limit: Duration { get }
 
   /// Makes the check. It must undo every change that it makes, and must not harm the peer.
-  /// - Parameter belongings: collects the resources that it opens, and closes them however the examination ends.
-  func examine(_ belongings: Belongings) async throws -> Finding<Conclusion>
+  /// - Parameter resources: collects the resources that it opens, and closes them however the examination ends.
+  func examine(_ resources: OpenedResources) async throws -> Finding<Conclusion>
 }
 
 extension Check {

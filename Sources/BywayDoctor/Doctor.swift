@@ -21,7 +21,7 @@ package struct Doctor: Sendable {
     } catch {
       over = error
     }
-    await examination.belongings.release()
+    await examination.resources.release()
     return Report(of: link.address.text, await examination.steps, over, after: await examination.duration)
   }
 

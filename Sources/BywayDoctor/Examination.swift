@@ -16,7 +16,7 @@ package actor Examination {
   /// The time limit of all checks together. Closing the resources takes a moment more.
   package static let limit = Duration.seconds(19)
 
-  package nonisolated let belongings = Belongings()
+  package nonisolated let resources = OpenedResources()
   private let limit: Duration
   private let observer: @Sendable (Step) async -> Void
   private let began = ContinuousClock.now
@@ -38,8 +38,8 @@ package actor Examination {
     let limit = min(check.limit, self.limit - duration)
     let finding: Finding<C.Conclusion>
     do {
-      finding = try await withTimeLimit(limit, throwing: TooLong()) { [belongings] in
-        try await check.examine(belongings)
+      finding = try await withTimeLimit(limit, throwing: TooLong()) { [resources] in
+        try await check.examine(resources)
       }
     } catch is TooLong {
       let seconds = Int(limit / .seconds(1))

@@ -16,7 +16,7 @@ public final class Gateway: Sendable {
   /// The addresses at which it listens, in the order of the configuration's links.
   public var addresses: [LinkAddress] { acceptor.addresses }
   /// The addresses, each with the reason that clients cannot connect there.
-  package var entrances: [(address: LinkAddress, obstacle: String?)] { acceptor.entrances }
+  package var endpoints: [(address: LinkAddress, unavailableReason: String?)] { acceptor.endpoints }
 
   /// Starts a gateway, which listens on every link.
   ///

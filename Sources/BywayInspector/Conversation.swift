@@ -26,13 +26,13 @@ enum Conversation {
     case events, frames, calls
 
     /// `nil` if the bodies have no messages, or the response is not known yet.
-    init?(of sighting: Sighting) {
+    init?(of inspected: InspectedExchange) {
       let type = { (fields: FieldSection?) in MediaType.essence(fields?.value(of: .contentType) ?? "") }
-      if sighting.opensWebSocket {
+      if inspected.opensWebSocket {
         self = .frames
-      } else if type(sighting.given) == "text/event-stream" {
+      } else if type(inspected.given) == "text/event-stream" {
         self = .events
-      } else if type(sighting.record.head).hasPrefix("application/grpc") {
+      } else if type(inspected.record.head).hasPrefix("application/grpc") {
         self = .calls
       } else {
         return nil
@@ -43,12 +43,12 @@ enum Conversation {
   private static let limit = 1000
 
   /// Returns the messages in order of arrival.
-  static func messages(of sighting: Sighting) -> [Message] {
-    let down = KeptReader(sighting.responseBody, .server)
-    let up = KeptReader(sighting.requestBody, .client)
+  static func messages(of inspected: InspectedExchange) -> [Message] {
+    let down = KeptReader(inspected.responseBody, .server)
+    let up = KeptReader(inspected.requestBody, .client)
     let found: [Message]
-    switch sighting.form {
-    case .frames where sighting.isOpenWebSocket: found = up.frames() + down.frames()
+    switch inspected.form {
+    case .frames where inspected.isOpenWebSocket: found = up.frames() + down.frames()
     case .events: found = down.events()
     case .calls: found = up.calls() + down.calls()
     case .frames, nil: return []
@@ -59,7 +59,7 @@ enum Conversation {
   }
 }
 
-extension Sighting {
+extension InspectedExchange {
   /// Whether it opens a WebSocket: CONNECT in HTTP/2 (RFC 8441), 101 in HTTP/1.1 (RFC 6455).
   fileprivate var opensWebSocket: Bool {
     record.head.value(of: .protocol) == "websocket" || sent?.value(of: .protocol) == "websocket" || given?.status == 101
@@ -73,10 +73,10 @@ extension Sighting {
 private struct KeptReader {
   private let bytes: ByteBufferView
   private let dropped: Int
-  private let arrivals: [Sighting.KeptBody.Arrival]
+  private let arrivals: [InspectedExchange.KeptBody.Arrival]
   private let speaker: Conversation.Speaker
 
-  init(_ body: Sighting.KeptBody, _ speaker: Conversation.Speaker) {
+  init(_ body: InspectedExchange.KeptBody, _ speaker: Conversation.Speaker) {
     bytes = body.kept.readableBytesView
     dropped = body.dropped
     arrivals = body.arrivals

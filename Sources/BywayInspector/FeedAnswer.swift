@@ -9,11 +9,11 @@ struct FeedAnswer: AsyncSequence, Sendable {
   /// Makes the pieces, `nil` after the last one.
   typealias Pieces = () -> ByteBuffer?
 
-  private let seat: Seats.Seat
+  private let slot: Slots.Slot
   private let begin: @Sendable () -> Pieces
 
-  init(_ seat: Seats.Seat, _ begin: @escaping @Sendable () -> Pieces) {
-    self.seat = seat
+  init(_ slot: Slots.Slot, _ begin: @escaping @Sendable () -> Pieces) {
+    self.slot = slot
     self.begin = begin
   }
 

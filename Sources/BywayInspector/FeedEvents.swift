@@ -12,31 +12,31 @@ struct FeedEvents: AsyncSequence, Sendable {
 
   private let feed: InspectorFeed
   private let version: UInt64
-  private let seat: Seats.Seat
+  private let slot: Slots.Slot
 
   /// - Parameter version: the last version that the reader has seen.
-  init(_ feed: InspectorFeed, after version: UInt64, _ seat: Seats.Seat) {
+  init(_ feed: InspectorFeed, after version: UInt64, _ slot: Slots.Slot) {
     self.feed = feed
     self.version = version
-    self.seat = seat
+    self.slot = slot
   }
 
-  func makeAsyncIterator() -> Iterator { Iterator(feed, after: version, seat) }
+  func makeAsyncIterator() -> Iterator { Iterator(feed, after: version, slot) }
 
   struct Iterator: AsyncIteratorProtocol {
     private let feed: InspectorFeed
     /// Held as long as the client reads.
-    private let seat: Seats.Seat
+    private let slot: Slots.Slot
     private var version: UInt64
     private var first: Int?
     private var linkVersion: UInt64 = 0
     private var linkTime: Double?
     private var isLeft = false
 
-    fileprivate init(_ feed: InspectorFeed, after version: UInt64, _ seat: Seats.Seat) {
+    fileprivate init(_ feed: InspectorFeed, after version: UInt64, _ slot: Slots.Slot) {
       self.feed = feed
       self.version = version
-      self.seat = seat
+      self.slot = slot
     }
 
     mutating func next() async throws -> ByteBuffer? {

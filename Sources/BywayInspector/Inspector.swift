@@ -6,57 +6,57 @@ import Synchronization
 
 /// An observer of exchanges, which keeps the last ones for the inspector's users. Safe on any thread.
 package final class Inspector: ExchangeWatching {
-  private let sightings: Mutex<Sightings>
+  private let exchanges: Mutex<InspectedExchanges>
 
   /// - Parameter bodyLimit: the number of bytes to keep of each body; at most the number kept of all bodies.
   package init(bodyLimit: Int = 1 << 20) {
-    let limits = Sightings.Limits()
-    sightings = Mutex(Sightings(limits: .init(body: min(bodyLimit, limits.bodies))))
+    let limits = InspectedExchanges.Limits()
+    exchanges = Mutex(InspectedExchanges(limits: .init(body: min(bodyLimit, limits.bodies))))
   }
 
-  package func witness(of exchange: ExchangeRecord) -> (any ExchangeWitness)? {
+  package func observer(of exchange: ExchangeRecord) -> (any SingleExchangeObserver)? {
     let time = WallTime.now().milliseconds
-    return Witness(sightings.withLock { $0.begin(exchange, at: time) }, of: self)
+    return ExchangeRecorder(exchanges.withLock { $0.begin(exchange, at: time) }, of: self)
   }
 
   package func exchangeEnded(_ exchange: ExchangeRecord) {}
 
-  func read<Result: Sendable>(_ read: @Sendable (borrowing Sightings) -> Result) -> Result {
-    sightings.withLock { read($0) }
+  func read<Result: Sendable>(_ read: @Sendable (borrowing InspectedExchanges) -> Result) -> Result {
+    exchanges.withLock { read($0) }
   }
 
   func clear() {
-    sightings.withLock { $0.clear() }
+    exchanges.withLock { $0.clear() }
   }
 
   func note(_ id: Int, resends other: Int) {
-    sightings.withLock { $0.update(id) { $0.resends = other } }
+    exchanges.withLock { $0.update(id) { $0.resends = other } }
   }
 
-  fileprivate func update(_ id: Int, _ change: (inout Sighting) -> Void) {
-    sightings.withLock { $0.update(id, change) }
+  fileprivate func update(_ id: Int, _ change: (inout InspectedExchange) -> Void) {
+    exchanges.withLock { $0.update(id, change) }
   }
 
   fileprivate func sent(_ id: Int, _ fields: FieldSection, _ record: ExchangeRecord) {
-    sightings.withLock { $0.sent(id, fields, record) }
+    exchanges.withLock { $0.sent(id, fields, record) }
   }
 
   fileprivate func answered(_ id: Int, _ fields: FieldSection, _ record: ExchangeRecord) {
-    sightings.withLock { $0.answered(id, fields, record) }
+    exchanges.withLock { $0.answered(id, fields, record) }
   }
 
   fileprivate func end(_ id: Int, _ record: ExchangeRecord) {
-    sightings.withLock { $0.end(id, record) }
+    exchanges.withLock { $0.end(id, record) }
   }
 
-  fileprivate func append(_ bytes: ByteBuffer, to body: Sightings.Body, of id: Int) {
+  fileprivate func append(_ bytes: ByteBuffer, to body: InspectedExchanges.Body, of id: Int) {
     let time = WallTime.now().milliseconds
-    sightings.withLock { $0.append(bytes, to: body, of: id, at: time) }
+    exchanges.withLock { $0.append(bytes, to: body, of: id, at: time) }
   }
 }
 
 /// Records one exchange.
-private final class Witness: ExchangeWitness {
+private final class ExchangeRecorder: SingleExchangeObserver {
   private let id: Int
   private let inspector: Inspector
 
@@ -74,7 +74,7 @@ private final class Witness: ExchangeWitness {
   }
 
   /// Updates the record of the exchange, with a further change.
-  private func note(_ record: ExchangeRecord, _ change: (inout Sighting) -> Void = { _ in }) {
+  private func note(_ record: ExchangeRecord, _ change: (inout InspectedExchange) -> Void = { _ in }) {
     inspector.update(id) {
       $0.record = record
       change(&$0)

@@ -4,18 +4,18 @@ package import BywayInterceptors
 package struct InspectorActions: Sendable {
   /// Sends requests like those of clients; `nil` if that is not possible.
   let send: Resending.Send?
-  let hindrances: Hindrances?
+  let faultRules: FaultRules?
   let line: (any InspectedLine)?
 
-  package init(send: Resending.Send? = nil, hindrances: Hindrances? = nil, line: (any InspectedLine)? = nil) {
+  package init(send: Resending.Send? = nil, faultRules: FaultRules? = nil, line: (any InspectedLine)? = nil) {
     self.send = send
-    self.hindrances = hindrances
+    self.faultRules = faultRules
     self.line = line
   }
 
   /// The names of the available actions: docs/inspector.md.
   var names: [String] {
-    (send == nil ? [] : ["resend"]) + (hindrances == nil ? [] : ["hinder"]) + (line == nil ? [] : ["line"])
+    (send == nil ? [] : ["resend"]) + (faultRules == nil ? [] : ["faults"]) + (line == nil ? [] : ["line"])
   }
 }
 

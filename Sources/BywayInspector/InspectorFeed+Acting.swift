@@ -24,21 +24,21 @@ extension InspectorFeed {
     case "clear" where path.count == 1:
       inspector.clear()
       return Response(status: .noContent)
-    case "hindrances": return try await hinder(Array(path.dropFirst()), request)
+    case "faults": return try await changeFaults(Array(path.dropFirst()), request)
     case "line" where path.count == 1: return try await setLine(request)
     default: break
     }
-    guard let sighting = exchange(path) else { return Self.notFound }
+    guard let inspected = exchange(path) else { return Self.notFound }
     switch path.dropFirst(2) {
     case ["stub"]:
-      let text = try StubText.of(view.traced(sighting))
+      let text = try StubText.of(view.traced(inspected))
       return answer(request, "text/plain; charset=utf-8") { FeedAnswer.one(ByteBuffer(string: text)) }
     case ["resend"]:
       guard let send = actions.send else { return Self.text("Only a proxy sends requests again.\n", .notImplemented) }
       let changes = try ResendChanges(String(buffer: try await Self.body(of: request, upTo: Self.mostChanged)))
       let next = inspector.read(\.nextID)
-      try resending.begin(try changes.request(from: sighting), at: sighting.record.listener, send)
-      return try await sent(request, from: next, instead: sighting.id)
+      try resending.begin(try changes.request(from: inspected), at: inspected.record.listener, send)
+      return try await sent(request, from: next, instead: inspected.id)
     default: return Self.notFound
     }
   }
@@ -57,21 +57,21 @@ extension InspectorFeed {
 
   // MARK: Fault injection
 
-  private func hinder(_ path: [String], _ request: Request) async throws -> Response {
-    guard let hindrances = actions.hindrances else {
+  private func changeFaults(_ path: [String], _ request: Request) async throws -> Response {
+    guard let faultRules = actions.faultRules else {
       return Self.text("Faults cannot be injected here.\n", .notImplemented)
     }
     if path.count == 2, path[1] == "remove", let id = Int(path[0]) {
-      return hindrances.remove(id) ? hindranceList(request) : Self.notFound
+      return faultRules.remove(id) ? faultList(request) : Self.notFound
     }
     guard path.isEmpty else { return Self.notFound }
-    let text = String(buffer: try await Self.body(of: request, upTo: Hindrances.sizeLimit))
-    _ = try hindrances.add(HindranceText.hindrance(text))
-    return hindranceList(request)
+    let text = String(buffer: try await Self.body(of: request, upTo: FaultRules.sizeLimit))
+    _ = try faultRules.add(FaultRuleText.faultRule(text))
+    return faultList(request)
   }
 
-  private func hindranceList(_ request: Request) -> Response {
-    json(request) { [actions] in HindranceText.list(actions) }
+  private func faultList(_ request: Request) -> Response {
+    json(request) { [actions] in FaultRuleText.list(actions) }
   }
 
   private func setLine(_ request: Request) async throws -> Response {
@@ -84,7 +84,7 @@ extension InspectorFeed {
         "The line has no such error rate; choose one of: \(line.errorRates.joined(separator: ", ")).\n", .badRequest)
     }
     if case .bool(let isPulled)? = json?["pulled"] { line.setPulled(isPulled) }
-    return hindranceList(request)
+    return faultList(request)
   }
 
   /// The maximum number of bytes of the JSON of a request to be sent again.
@@ -101,9 +101,9 @@ extension InspectorFeed {
   /// Waits until the repeated exchange has begun, and answers with its id.
   private func sent(_ request: Request, from next: Int, instead id: Int) async throws -> Response {
     for _ in 0..<100 {
-      if let sighting = inspector.read({ $0.first(from: next, at: Resending.listener) }) {
-        inspector.note(sighting.id, resends: id)
-        return json(request) { ["id": .number(sighting.id)] }
+      if let inspected = inspector.read({ $0.first(from: next, at: Resending.listener) }) {
+        inspector.note(inspected.id, resends: id)
+        return json(request) { ["id": .number(inspected.id)] }
       }
       try await Task.sleep(for: .milliseconds(10))
     }

@@ -15,10 +15,10 @@ package final class InspectorFeed: Sendable {
   private static let reserved = 4
 
   let inspector: Inspector
-  let view: SightingView
+  let view: InspectedExchangeView
   let links = Mutex(LinkHistory())
-  private let readerSeats = (all: Seats(InspectorFeed.readers), own: Seats(InspectorFeed.reserved))
-  private let answerSeats = (all: Seats(InspectorFeed.answers), own: Seats(InspectorFeed.reserved))
+  private let readerSlots = (all: Slots(InspectorFeed.readers), own: Slots(InspectorFeed.reserved))
+  private let answerSlots = (all: Slots(InspectorFeed.answers), own: Slots(InspectorFeed.reserved))
   let resending = Resending()
   let actions: InspectorActions
   /// The part of event ids that identifies this process.
@@ -32,19 +32,19 @@ package final class InspectorFeed: Sendable {
   package init(_ inspector: Inspector, showsSecrets: Bool = false, _ actions: InspectorActions = InspectorActions()) {
     self.inspector = inspector
     self.actions = actions
-    view = SightingView(showsSecrets: showsSecrets)
+    view = InspectedExchangeView(showsSecrets: showsSecrets)
     var generator = SystemRandomNumberGenerator()
     token = (0..<2).map { _ in String(generator.next(), radix: 36) }.joined()
   }
 
   /// Records the state of the links. Called once a second.
-  package func look(_ sights: [LinkSight]) {
+  package func look(_ snapshots: [LinkSnapshot]) {
     let time = WallTime.now().milliseconds
-    let counted = inspector.read { sightings in
-      sights.map { sight in
-        var sight = sight
-        sight.running = Set([sight.name, sight.address]).reduce(0) { $0 + sightings.running(on: $1) }
-        return sight
+    let counted = inspector.read { exchanges in
+      snapshots.map { snapshot in
+        var snapshot = snapshot
+        snapshot.running = Set([snapshot.name, snapshot.address]).reduce(0) { $0 + exchanges.running(on: $1) }
+        return snapshot
       }
     }
     links.withLock { $0.look(counted, at: time) }
@@ -92,16 +92,16 @@ package final class InspectorFeed: Sendable {
     switch path {
     case ["exchanges"]: return answer(request, "application/json") { [self] in list() }
     case ["links"]: return json(request) { [self] in linkList() }
-    case ["hindrances"]: return json(request) { [actions] in HindranceText.list(actions) }
+    case ["faults"]: return json(request) { [actions] in FaultRuleText.list(actions) }
     case ["events"]: return events(request)
     default: break
     }
-    guard let sighting = exchange(path) else { return Self.notFound }
+    guard let inspected = exchange(path) else { return Self.notFound }
     switch path.dropFirst(2) {
     case []:
-      return json(request) { [view] in view.detail(sighting) }
-    case ["request-body"]: return download(request, .request, of: sighting)
-    case ["response-body"]: return download(request, .response, of: sighting)
+      return json(request) { [view] in view.detail(inspected) }
+    case ["request-body"]: return download(request, .request, of: inspected)
+    case ["response-body"]: return download(request, .response, of: inspected)
     default: return Self.notFound
     }
   }
@@ -110,8 +110,8 @@ package final class InspectorFeed: Sendable {
   func answer(
     _ request: Request, _ type: String, _ more: HTTPFields = [:], _ begin: @escaping @Sendable () -> FeedAnswer.Pieces
   ) -> Response {
-    guard let seat = take(answerSeats, request) else { return Self.tooMany }
-    return Self.answer(Body(FeedAnswer(seat, begin)), type, .ok, more)
+    guard let slot = take(answerSlots, request) else { return Self.tooMany }
+    return Self.answer(Body(FeedAnswer(slot, begin)), type, .ok, more)
   }
 
   func json(_ request: Request, _ value: @escaping @Sendable () -> JSON) -> Response {
@@ -119,8 +119,8 @@ package final class InspectorFeed: Sendable {
   }
 
   /// Takes a slot. A request with the token gets one even if other requests have taken all of theirs.
-  private func take(_ seats: (all: Seats, own: Seats), _ request: Request) -> Seats.Seat? {
-    allowed(request) ? seats.own.take() ?? seats.all.take() : seats.all.take()
+  private func take(_ slots: (all: Slots, own: Slots), _ request: Request) -> Slots.Slot? {
+    allowed(request) ? slots.own.take() ?? slots.all.take() : slots.all.take()
   }
 
   private static let tooMany = text(
@@ -128,7 +128,7 @@ package final class InspectorFeed: Sendable {
     [.retryAfter: "1"])
 
   /// Returns the exchange that a path names: `exchanges`, its id, and a part of it.
-  func exchange(_ path: [String]) -> Sighting? {
+  func exchange(_ path: [String]) -> InspectedExchange? {
     guard path.count > 1, path[0] == "exchanges", let id = Int(path[1]) else { return nil }
     return inspector.read { $0[id] }
   }
@@ -155,7 +155,7 @@ package final class InspectorFeed: Sendable {
   }
 
   private func events(_ request: Request) -> Response {
-    guard let seat = take(readerSeats, request) else {
+    guard let slot = take(readerSlots, request) else {
       return Self.text("Too many clients follow the inspector.\n", .serviceUnavailable, [.retryAfter: "10"])
     }
     let last =
@@ -163,7 +163,7 @@ package final class InspectorFeed: Sendable {
     guard let version = last.map({ version(of: $0) }) ?? 0 else {
       return Self.events(Body("event: reset\ndata: {}\n\n"))
     }
-    return Self.events(Body(FeedEvents(self, after: version, seat)))
+    return Self.events(Body(FeedEvents(self, after: version, slot)))
   }
 
   static func parameter(_ name: String, of request: Request) -> String? {
@@ -176,12 +176,12 @@ package final class InspectorFeed: Sendable {
       "version": "1.2", "creator": ["name": "Byway", "version": .string(Release.version)], "pages": [],
     ]
     return FeedAnswer.array("{\"log\":" + "\(head)".dropLast() + ",\"entries\":[", inspector.read(\.all), "]}}\n") {
-      [view] sighting in
+      [view] inspected in
       let entry = HAREntry(
-        exchange: view.traced(sighting), httpVersion: "HTTP/\(sighting.record.version.rawValue)", isAnswered: true
+        exchange: view.traced(inspected), httpVersion: "HTTP/\(inspected.record.version.rawValue)", isAnswered: true
       ).json
       guard case .object(let members) = entry else { return "{}" }
-      return "\(JSON.object(members + [.init("_byway", view.json(sighting))]))"
+      return "\(JSON.object(members + [.init("_byway", view.json(inspected))]))"
     }
   }
 
@@ -190,8 +190,8 @@ package final class InspectorFeed: Sendable {
       [self] in
       var rest = inspector.read(\.all)[...]
       return { [view] in
-        while let sighting = rest.popFirst() {
-          if let recording = KeptRecording.of(sighting, view) { return recording }
+        while let inspected = rest.popFirst() {
+          if let recording = KeptRecording.of(inspected, view) { return recording }
         }
         return nil
       }
@@ -209,9 +209,11 @@ package final class InspectorFeed: Sendable {
   private static func events(_ body: Body) -> Response { answer(body, "text/event-stream", .ok) }
 
   /// Answers with a body of an exchange. Its media type is not used, because a device has chosen it.
-  private func download(_ request: Request, _ body: Sightings.Body, of sighting: Sighting) -> Response {
+  private func download(_ request: Request, _ body: InspectedExchanges.Body, of inspected: InspectedExchange)
+    -> Response
+  {
     answer(request, "application/octet-stream", [.contentDisposition: "attachment"]) { [view] in
-      FeedAnswer.one(view.bytes(of: body, sighting))
+      FeedAnswer.one(view.bytes(of: body, inspected))
     }
   }
 

@@ -43,7 +43,7 @@ enum InspectorPage {
     "detail.js": PackageResources.detail_js, "dom.js": PackageResources.dom_js, "edit.js": PackageResources.edit_js,
     "feed.js": PackageResources.feed_js, "filter.js": PackageResources.filter_js,
     "format.js": PackageResources.format_js, "har.js": PackageResources.har_js, "help.js": PackageResources.help_js,
-    "hinder.js": PackageResources.hinder_js,
+    "faults.js": PackageResources.faults_js,
     "json.js": PackageResources.json_js, "line.js": PackageResources.line_js, "list.js": PackageResources.list_js,
     "main.js": PackageResources.main_js, "messages.js": PackageResources.messages_js,
     "place.js": PackageResources.place_js, "secrets.js": PackageResources.secrets_js,

@@ -1,6 +1,6 @@
 import NIOCore
 
-extension Sighting.KeptBody {
+extension InspectedExchange.KeptBody {
   /// The maximum number of pieces whose times are kept.
   private static let arrivalLimit = 1000
 

@@ -6,11 +6,11 @@ import NIOCore
 /// An exchange in the format of recordings for `--replay`.
 enum KeptRecording {
   /// Returns the recording of an exchange; `nil` if it still runs, was a tunnel, or its bodies were not kept completely.
-  static func of(_ sighting: Sighting, _ view: SightingView) -> ByteBuffer? {
-    let (asked, given) = (sighting.requestBody, sighting.responseBody)
-    var exchange = view.traced(sighting)
-    guard !sighting.isRunning, exchange.request.method != .connect, !exchange.request.headerFields.contains(.upgrade),
-      sighting.failure != nil || exchange.response != nil,
+  static func of(_ inspected: InspectedExchange, _ view: InspectedExchangeView) -> ByteBuffer? {
+    let (asked, given) = (inspected.requestBody, inspected.responseBody)
+    var exchange = view.traced(inspected)
+    guard !inspected.isRunning, exchange.request.method != .connect, !exchange.request.headerFields.contains(.upgrade),
+      inspected.failure != nil || exchange.response != nil,
       asked.kept.readableBytes == asked.count, given.kept.readableBytes == given.count
     else { return nil }
     let body = exchange.responseBody
@@ -24,16 +24,16 @@ enum KeptRecording {
       exchange, requestBody: asked.kept,
       pieces: isAsItWas
         ? pieces(
-          of: given, since: sighting.begun + (exchange.sending + exchange.waiting) / .milliseconds(1),
+          of: given, since: inspected.begun + (exchange.sending + exchange.waiting) / .milliseconds(1),
           receiving: exchange.receiving)
         : [(exchange.receiving, body.kept)],
-      trailers: view.trailers(of: sighting),
-      error: sighting.failure.map { BywayError($0.code, $0.message, processing: .possible) })
+      trailers: view.trailers(of: inspected),
+      error: inspected.failure.map { BywayError($0.code, $0.message, processing: .possible) })
   }
 
   /// Returns the pieces of a body with their times of arrival, as far as these are known.
   private static func pieces(
-    of body: Sighting.KeptBody, since start: Double, receiving: Duration
+    of body: InspectedExchange.KeptBody, since start: Double, receiving: Duration
   ) -> [(after: Duration, bytes: ByteBuffer)] {
     guard !body.arrivals.isEmpty else { return [(receiving, body.kept)] }
     var time = start

@@ -39,7 +39,7 @@ struct LinkHistory: Sendable {
   }
 
   struct Entry: Sendable {
-    var sight: LinkSight
+    var snapshot: LinkSnapshot
     /// Increases with each change of any link.
     var version: UInt64
     var samples: [Sample] = []
@@ -53,19 +53,19 @@ struct LinkHistory: Sendable {
 
   /// Records the state of all links, and removes links that no longer exist.
   /// - Parameter time: in milliseconds since 1970.
-  mutating func look(_ sights: [LinkSight], at time: Double) {
-    let known = Dictionary(entries.map { ($0.sight.key, $0) }) { first, _ in first }
-    let next = sights.prefix(Self.linkLimit).map { sight in
-      guard var entry = known[sight.key] else {
+  mutating func look(_ snapshots: [LinkSnapshot], at time: Double) {
+    let known = Dictionary(entries.map { ($0.snapshot.key, $0) }) { first, _ in first }
+    let next = snapshots.prefix(Self.linkLimit).map { snapshot in
+      guard var entry = known[snapshot.key] else {
         version += 1
-        let saying = Saying(from: nil, to: sight, at: time)
-        return Entry(sight: sight, version: version, sayings: saying.map { [$0] } ?? [])
+        let saying = Saying(from: nil, to: snapshot, at: time)
+        return Entry(snapshot: snapshot, version: version, sayings: saying.map { [$0] } ?? [])
       }
-      let sample = Sample(from: entry.sight, to: sight, at: time)
-      let event = Event(from: entry.sight, to: sight, at: time)
-      let saying = Saying(from: entry.sight, to: sight, at: time)
-      let isSame = sample == nil && event == nil && saying == nil && entry.sight.running == sight.running
-      entry.sight = sight
+      let sample = Sample(from: entry.snapshot, to: snapshot, at: time)
+      let event = Event(from: entry.snapshot, to: snapshot, at: time)
+      let saying = Saying(from: entry.snapshot, to: snapshot, at: time)
+      let isSame = sample == nil && event == nil && saying == nil && entry.snapshot.running == snapshot.running
+      entry.snapshot = snapshot
       if isSame { return entry }
       version += 1
       entry.version = version
@@ -82,14 +82,14 @@ struct LinkHistory: Sendable {
   }
 }
 
-extension LinkSight {
+extension LinkSnapshot {
   /// The key that identifies a link in later checks.
   fileprivate var key: [String] { [name, address] }
 }
 
 extension LinkHistory.Sample {
   /// `nil` if the counters have not changed.
-  fileprivate init?(from before: LinkSight, to now: LinkSight, at time: Double) {
+  fileprivate init?(from before: LinkSnapshot, to now: LinkSnapshot, at time: Double) {
     self.time = time
     running = now.running
     // A new connection counts from the beginning.
@@ -107,7 +107,7 @@ extension LinkHistory.Sample {
 
 extension LinkHistory.Saying {
   /// `nil` if there is no new text.
-  fileprivate init?(from before: LinkSight?, to now: LinkSight, at time: Double) {
+  fileprivate init?(from before: LinkSnapshot?, to now: LinkSnapshot, at time: Double) {
     guard let said = now.line?.foreignText else { return nil }
     let known = before?.line?.foreignText.count ?? 0
     let new = said.since(known > said.count ? 0 : known)
@@ -119,7 +119,7 @@ extension LinkHistory.Saying {
 
 extension LinkHistory.Event {
   /// `nil` if the change of state is no event.
-  fileprivate init?(from before: LinkSight, to now: LinkSight, at time: Double) {
+  fileprivate init?(from before: LinkSnapshot, to now: LinkSnapshot, at time: Double) {
     guard before.state != now.state else { return nil }
     self.time = time
     reason = now.reason
@@ -142,10 +142,10 @@ extension LinkHistory.Entry {
   func json(after time: Double? = nil) -> JSON {
     let time = time ?? 0
     return [
-      "name": .string(sight.name), "address": .string(sight.address), "state": .string(sight.state),
-      "since": sight.since.map { .number(Double($0) * 1_000) }, "reason": sight.reason.map { .string($0) },
-      "running": .number(sight.running), "openings": sight.openings.map { .number($0) },
-      "losses": sight.losses.map { .number($0) }, "line": sight.line.map(\.json),
+      "name": .string(snapshot.name), "address": .string(snapshot.address), "state": .string(snapshot.state),
+      "since": snapshot.since.map { .number(Double($0) * 1_000) }, "reason": snapshot.reason.map { .string($0) },
+      "running": .number(snapshot.running), "openings": snapshot.openings.map { .number($0) },
+      "losses": snapshot.losses.map { .number($0) }, "line": snapshot.line.map(\.json),
       "samples": .array(samples.filter { $0.time > time }.map(\.json)),
       "events": .array(events.filter { $0.time > time }.map(\.json)),
       "said": sayings.isEmpty

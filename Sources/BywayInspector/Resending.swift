@@ -15,11 +15,11 @@ package final class Resending: Sendable {
   private static let limit = 8
   private static let patience = Duration.seconds(300)
 
-  private let seats = Seats(Resending.limit)
+  private let slots = Slots(Resending.limit)
 
   /// - Throws: `BywayError` with code `refused` if too many run.
   func begin(_ request: Request, at listener: String, _ send: @escaping Send) throws {
-    guard let seat = seats.take() else {
+    guard let slot = slots.take() else {
       throw BywayError(.refused, "\(Self.limit) requests sent again are still running: wait for one of them.")
     }
     Task {
@@ -28,7 +28,7 @@ package final class Resending: Sendable {
         let response = try await send(request, listener)
         for try await _ in response.body {}
       }
-      withExtendedLifetime(seat) {}
+      withExtendedLifetime(slot) {}
     }
   }
 }
@@ -69,8 +69,8 @@ struct ResendChanges {
 
   /// Makes the request.
   /// - Throws: `BywayError` if the changes give no valid request, or the body was not kept.
-  func request(from sighting: Sighting) throws -> Request {
-    guard var head = HTTPRequest(sighting.record.head) else { throw Self.wrong("its head is not a valid request") }
+  func request(from inspected: InspectedExchange) throws -> Request {
+    guard var head = HTTPRequest(inspected.record.head) else { throw Self.wrong("its head is not a valid request") }
     guard head.method != .connect else { throw Self.wrong("a tunnel cannot be sent again") }
     if let method {
       guard let method = HTTPRequest.Method(method), method.rawValue.uppercased() != "CONNECT" else {
@@ -110,12 +110,12 @@ struct ResendChanges {
     for name in left {
       if let name = HTTPField.Name(name) { head.headerFields[name] = nil }
     }
-    return Request(head, body: try body(of: sighting))
+    return Request(head, body: try body(of: inspected))
   }
 
-  private func body(of sighting: Sighting) throws -> Body {
+  private func body(of inspected: InspectedExchange) throws -> Body {
     if let body { return Body(ByteBuffer(bytes: body)) }
-    let kept = sighting.requestBody
+    let kept = inspected.requestBody
     guard kept.kept.readableBytes == kept.count else {
       let reason =
         kept.kept.readableBytes == 0

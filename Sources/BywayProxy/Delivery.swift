@@ -5,36 +5,36 @@ import NIOCore
 /// Sends admitted requests to their targets, if their users have the right to them. Used on the proxy's event loop.
 struct Delivery {
   let way: ProxyWay
-  let entrance: Entrance
+  let context: ConnectionContext
 
   /// Begins a request. If the proxy has users, the request's user must have been identified.
   /// - Parameter exchange: the exchange of the request.
-  func begin(_ request: ExchangeHead, for addressee: Addressee, through exchange: UserExchange) {
+  func begin(_ request: ExchangeHead, for proxyTarget: ProxyTarget, through exchange: UserExchange) {
     let terms = way.terms
-    let resource = addressee.resource(hasMain: terms.hasMain)
+    let resource = proxyTarget.resource(hasMain: terms.hasMain)
     guard let users = terms.users else {
       // A reload has removed the users since the request came.
       return exchange.begin(
-        request, as: .init(visitor: request.visitor, resource: resource),
+        request, as: .init(user: request.user, resource: resource),
         with: { request, sink throws(BywayError) in
-          try begin(request, for: addressee, by: terms, respondingTo: sink)
+          try begin(request, for: proxyTarget, by: terms, respondingTo: sink)
         }, ended: { _ in })
     }
-    guard case .user(let user, _) = request.visitor else { return exchange.refuse { $0.fail(Refusal.stranger) } }
+    guard case .user(let user, _) = request.user else { return exchange.refuse { $0.fail(Refusal.loginRequired) } }
     request.observed?.identified(as: user)
     if let resource, !users.rules.rights.allow(user, resource) {
       return refuse(user, resource, users, exchange)
     }
     let way = way
-    let peer = entrance.peer
+    let peer = context.peer
     way.sessions.insert(exchange)
-    exchange.begin(request, as: .init(visitor: request.visitor, resource: resource)) {
+    exchange.begin(request, as: .init(user: request.user, resource: resource)) {
       request, sink throws(BywayError) in
       do throws(BywayError) {
         // A device that does not exist is not recorded as used.
-        if case .device(let name) = addressee { _ = try way.devices.device(named: name) }
-        if let resource { way.audit.began(request.visitor, resource, from: peer) }
-        return try begin(request, for: addressee, by: terms, respondingTo: sink)
+        if case .device(let name) = proxyTarget { _ = try way.devices.device(named: name) }
+        if let resource { way.audit.began(request.user, resource, from: peer) }
+        return try begin(request, for: proxyTarget, by: terms, respondingTo: sink)
       } catch {
         // A device that does not exist gets the same answer as one without a right to it.
         guard error.code == .misdirected, let resource else { throw error }
@@ -42,36 +42,36 @@ struct Delivery {
       }
     } ended: { exchange in
       way.sessions.remove(exchange)
-      if let resource, let visitor = exchange.use?.visitor { way.audit.ended(visitor, resource) }
+      if let resource, let user = exchange.use?.user { way.audit.ended(user, resource) }
     }
   }
 
-  private func refuse(_ user: UserName, _ resource: Resource, _ users: UserDesk, _ exchange: UserExchange) {
-    way.audit.refused(.noRight, user.text, resource, from: entrance.peer)
+  private func refuse(_ user: UserName, _ resource: Resource, _ users: UserAuthenticator, _ exchange: UserExchange) {
+    way.audit.refused(.noRight, user.text, resource, from: context.peer)
     let error = Refusal.mayNot(user, resource, nearest: nearest(to: resource, for: user, users))
     exchange.refuse { $0.fail(error) }
   }
 
   /// The most similar name among the devices that the user may use.
-  private func nearest(to resource: Resource, for user: UserName, _ users: UserDesk) -> String? {
+  private func nearest(to resource: Resource, for user: UserName, _ users: UserAuthenticator) -> String? {
     guard case .device(let name) = resource else { return nil }
     return way.devices.nearest(to: name) { users.rules.rights.allow(user, .device($0)) }
   }
 
   /// Begins a request without checking its user: the proxy has no users, or the user's right has been checked.
   func begin(
-    _ request: ExchangeHead, for addressee: Addressee, by terms: ProxyTerms, respondingTo sink: any ResponseSink
+    _ request: ExchangeHead, for proxyTarget: ProxyTarget, by terms: ProxyTerms, respondingTo sink: any ResponseSink
   ) throws(BywayError) -> any RequestSink {
     var request = request
     // Looked up first, so that interceptors do not answer for a device that does not exist.
-    if case .device(let name) = addressee { request.device = try way.devices.device(named: name) }
+    if case .device(let name) = proxyTarget { request.device = try way.devices.device(named: name) }
     let isTunnel = request.fields.asksForTunnel
-    switch addressee {
+    switch proxyTarget {
     case .proxy where terms.hasMain: return terms.next.begin(request, respondingTo: sink)
     case .proxy, .frontPage: return way.frontPage.begin(request, respondingTo: sink)
     case .device:
       return isTunnel
-        ? try deviceTunnel(request, for: addressee, by: terms, respondingTo: sink)
+        ? try deviceTunnel(request, for: proxyTarget, by: terms, respondingTo: sink)
         : terms.next.begin(request, respondingTo: sink)
     case .elsewhere:
       guard terms.hasMain else { throw Self.noDefault }
@@ -92,29 +92,29 @@ struct Delivery {
     guard let target = request.fields.value(of: .authority).flatMap({ try? Authority($0) }) else {
       return next.begin(request, respondingTo: sink)
     }
-    let pages = entrance.isJudged(terms.users?.rules) ? terms.rules.pages : nil
-    if let inspection = terms.inspection, inspection.terminates(target.host) {
-      let tunnel = TerminatedTunnel(
-        request, to: target, by: inspection, serving: terms.tunnels,
-        inside(target, "https", for: .elsewhere, as: request.visitor), pages: pages,
+    let pages = context.isJudged(terms.users?.rules) ? terms.rules.pages : nil
+    if let termination = terms.termination, termination.terminates(target.host) {
+      let tunnel = InterceptedTunnel(
+        request, to: target, by: termination, serving: terms.tunnels,
+        inside(target, "https", for: .elsewhere, as: request.user), pages: pages,
         on: way.eventLoop, before: next, respondingTo: sink)
       tunnel.begin()
       return tunnel
     }
     guard let pages else { return next.begin(request, respondingTo: sink) }
-    let tunnel = GuardedTunnel(to: PageOrigin(scheme: "http", target), pages, on: way.eventLoop)
+    let tunnel = TunnelPageGuard(to: PageOrigin(scheme: "http", target), pages, on: way.eventLoop)
     tunnel.begin(request, before: next, respondingTo: sink)
     return tunnel
   }
 
   /// Opens a tunnel to a device's name, which ends here: its content is a client's connection to that device.
   private func deviceTunnel(
-    _ request: ExchangeHead, for addressee: Addressee, by terms: ProxyTerms, respondingTo sink: any ResponseSink
+    _ request: ExchangeHead, for proxyTarget: ProxyTarget, by terms: ProxyTerms, respondingTo sink: any ResponseSink
   ) throws(BywayError) -> any RequestSink {
     do {
       let target = try Authority(request.fields.value(of: .authority) ?? "")
-      let tunnel = ServedTunnel(on: way.eventLoop, respondingTo: sink)
-      try tunnel.begin(inside(target, "http", for: addressee, as: request.visitor), terms.tunnels)
+      let tunnel = TunnelServer(on: way.eventLoop, respondingTo: sink)
+      try tunnel.begin(inside(target, "http", for: proxyTarget, as: request.user), terms.tunnels)
       return tunnel
     } catch {
       throw BywayError(error)
@@ -124,27 +124,27 @@ struct Delivery {
   /// Makes the handler of requests from inside a tunnel, which applies the configuration in force then. Their user is the user who
   /// opened the tunnel.
   private func inside(
-    _ target: Authority, _ scheme: String, for addressee: Addressee, as visitor: Visitor
-  ) -> TunnelledHandler {
-    let (way, entrance, delivery) = (way, entrance, self)
-    return TunnelledHandler(
+    _ target: Authority, _ scheme: String, for proxyTarget: ProxyTarget, as user: RequestUser
+  ) -> TunnelContentHandler {
+    let (way, context, delivery) = (way, context, self)
+    return TunnelContentHandler(
       target, scheme: scheme,
-      { entrance.isJudged(way.terms.users?.rules) ? way.terms.rules.pages : nil },
+      { context.isJudged(way.terms.users?.rules) ? way.terms.rules.pages : nil },
       before: { request, sink in
         var request = request
-        request.visitor = visitor
+        request.user = user
         guard let users = way.terms.users else {
           do throws(BywayError) {
-            return try delivery.begin(request, for: addressee, by: way.terms, respondingTo: sink)
+            return try delivery.begin(request, for: proxyTarget, by: way.terms, respondingTo: sink)
           } catch {
             sink.fail(error)
             return DiscardingRequestSink()
           }
         }
         users.rules.header?.remove(from: &request.fields)
-        users.rules.removeOwnLogins(of: visitor.name, from: &request.fields)
+        users.rules.removeOwnLogins(of: user.name, from: &request.fields)
         let exchange = UserExchange(hiding: users.rules.header, within: way.held, respondingTo: sink)
-        delivery.begin(request, for: addressee, through: exchange)
+        delivery.begin(request, for: proxyTarget, through: exchange)
         return exchange
       })
   }

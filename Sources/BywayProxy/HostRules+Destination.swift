@@ -10,7 +10,7 @@ extension HostRules {
     if let named, case .device(let name) = meaning(of: named) {
       // Interceptors run on this loop. A call from another thread gets a destination for which nothing is stored and no login applies.
       return devices.eventLoop.inEventLoop
-        ? devices.destination(of: name) : .device(name, roads: ["unknown"], isClaimed: true)
+        ? devices.destination(of: name) : .device(name, links: ["unknown"], isClaimed: true)
     }
     let isAbsolute = Self.targetForm.map { request.headerFields.contains($0) } ?? false
     return isAbsolute

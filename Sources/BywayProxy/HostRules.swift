@@ -39,9 +39,9 @@ struct HostRules: Sendable {
   ///   - port: the port on which this proxy listens, if it is known.
   ///   - isGuarded: whether web pages may send requests here. If they cannot, a request may name any host.
   /// - Throws: the reason for not answering the request.
-  func addressee(
+  func target(
     of request: inout FieldSection, port: Int?, isGuarded: Bool = true
-  ) throws(BywayError) -> Addressee {
+  ) throws(BywayError) -> ProxyTarget {
     if devices == nil, request.asksForTunnel { return .elsewhere }
     let named = request.withValue(of: .authority) { try? Authority($0) } ?? nil
     if let named, let meaning = meaning(of: named) {

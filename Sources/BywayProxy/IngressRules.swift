@@ -16,13 +16,13 @@ struct IngressRules: Sendable {
   @discardableResult
   func admit(
     _ request: inout FieldSection, port: Int?, namesCount: Bool = true, pagesCount: Bool = true
-  ) throws(BywayError) -> Addressee {
-    let addressee = try hosts.addressee(of: &request, port: port, isGuarded: namesCount)
-    // A tunnel's page is known only inside it: ``GuardedTunnel`` looks there.
-    if !pagesCount || request.asksForTunnel { return addressee }
+  ) throws(BywayError) -> ProxyTarget {
+    let proxyTarget = try hosts.target(of: &request, port: port, isGuarded: namesCount)
+    // A tunnel's page is known only inside it: ``TunnelPageGuard`` looks there.
+    if !pagesCount || request.asksForTunnel { return proxyTarget }
     let scheme = request.value(of: .scheme) ?? "http"
     let authority = request.value(of: .authority).flatMap { try? Authority($0) }
     try pages.admit(request, to: authority.map { PageOrigin(scheme: scheme, $0) })
-    return addressee
+    return proxyTarget
   }
 }

@@ -45,7 +45,7 @@ public final class Proxy: Sendable {
     acceptor = Acceptor(
       group: eventLoop, limit: ConnectionLimit(configuration.maximumConnections), logger: configuration.logger
     ) { channel, listen, logger in
-      let handler = ProxyHandler(way, by: Entrance(channel, by: listen))
+      let handler = ProxyHandler(way, by: ConnectionContext(channel, by: listen))
       return try IngressConnection.start(on: channel, handler: handler, configuration: way.server(listen, logger))
     }
   }

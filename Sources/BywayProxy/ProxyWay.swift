@@ -7,13 +7,13 @@ import Synchronization
 struct ProxyTerms {
   let rules: IngressRules
   /// `nil`: users are not identified.
-  let users: UserDesk?
+  let users: UserAuthenticator?
   /// Whether there is a default device, for requests that name none.
   let hasMain: Bool
   /// Whether a gateway is at the far end of the default device's link. It decides which other servers may be reached.
   let leadsToGateway: Bool
   /// Terminates TLS in tunnels to some hosts.
-  let inspection: (any TLSTermination)?
+  let termination: (any TLSTermination)?
   /// The configuration for serving requests from tunnels that end here.
   let tunnels: ServerConfiguration
   let next: any ExchangeHandler
@@ -28,8 +28,8 @@ final class ProxyWay: @unchecked Sendable {
   /// The list of devices. Used on the event loop.
   private(set) lazy var frontPage = FrontPage.handler(
     for: VisibleDevices(devices) { [weak self] in self?.visible(to: $0) ?? { _ in false } }, watchers)
-  private let watchers = WatcherSeats()
-  let audit: AuditDesk
+  private let watchers = WatcherSlots()
+  let audit: AuditRecorder
   let sessions = UserSessions()
   let held = HeldContent()
   let hop: String
@@ -60,15 +60,15 @@ final class ProxyWay: @unchecked Sendable {
       try configuration.directory, OpenDevice.Terms(configuration, hop: hop), on: eventLoop)
     self.devices = devices
     finder = DeviceFinder(devices)
-    audit = AuditDesk(on: eventLoop)
+    audit = AuditRecorder(on: eventLoop)
     terms = Self.terms(configuration, rules, devices, checker, hop: hop, traces: traces)
     self.configuration = Mutex(configuration)
   }
 
   /// Returns a filter for the devices that a user may see, by the rules in force. Called on the event loop.
-  private func visible(to visitor: Visitor) -> (DeviceName?) -> Bool {
+  private func visible(to user: RequestUser) -> (DeviceName?) -> Bool {
     guard let rules = terms.users?.rules else { return { _ in true } }
-    guard let user = visitor.name else { return { _ in false } }
+    guard let user = user.name else { return { _ in false } }
     return { name in rules.rights.allow(user, name.map { .device($0) } ?? .main) }
   }
 
@@ -109,7 +109,7 @@ final class ProxyWay: @unchecked Sendable {
         configuration, next.rules, self.devices, self.checker, hop: self.hop, traces: self.traces)
       self.audit.replace(configuration.audit)
       if let rules = configuration.users {
-        self.sessions.cut { !rules.stillAllow($0.visitor, $0.resource, since: before) }
+        self.sessions.cut { !rules.stillAllow($0.user, $0.resource, since: before) }
       }
       self.devices.replace(
         by: next.directory, OpenDevice.Terms(configuration, hop: self.hop), next.devices)
@@ -167,7 +167,7 @@ final class ProxyWay: @unchecked Sendable {
     let router: any ExchangeHandler =
       configuration.users.map { RightsHandler($0.rights, rules.hosts, before: devicesByName) } ?? devicesByName
     let link: any ExchangeHandler =
-      configuration.termination == nil ? router : SealedHandler(rules.hosts, before: router)
+      configuration.termination == nil ? router : TLSOnlyHandler(rules.hosts, before: router)
     let directory = configuration.devices
     let intercepting =
       configuration.interceptors.isEmpty
@@ -176,11 +176,11 @@ final class ProxyWay: @unchecked Sendable {
         configuration.interceptors, before: link, on: LoopExecutor(devices.eventLoop),
         destination: { rules.hosts.destination(of: $0, among: devices) })
     return ProxyTerms(
-      rules: rules, users: configuration.users.map { UserDesk($0, checker, on: devices.eventLoop) },
+      rules: rules, users: configuration.users.map { UserAuthenticator($0, checker, on: devices.eventLoop) },
       hasMain: !directory.main.isEmpty, leadsToGateway: directory.main.first?.framing == .http2,
-      inspection: configuration.termination,
+      termination: configuration.termination,
       tunnels: server(configuration, configuration.listen, hop: hop, traces: traces),
-      next: LastRecipient(before: intercepting) { fields throws(BywayError) in
+      next: MaxForwardsHandler(before: intercepting) { fields throws(BywayError) in
         try devices.device(for: fields).upstream
       })
   }

@@ -22,7 +22,7 @@ extension BywayClient {
     _ body: (WebSocket) async throws -> Result
   ) async throws -> Result {
     let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
-    let (tunnel, requestBody) = BodyTunnel.make(on: eventLoop)
+    let (tunnel, requestBody) = BodyChannel.make(on: eventLoop)
     var opening = try WebSocketOpening(url: url, protocols: protocols, fields: fields)
     opening.request.body = requestBody
     opening.request.deadline = configuration.opening.map { .now() + $0 }
@@ -45,7 +45,7 @@ extension BywayClient {
   }
 }
 
-extension BodyTunnel {
+extension BodyChannel {
   /// Sets up the channel. On the event loop.
   fileprivate func webSocketChannel(
     _ ending: WebSocketEnding, _ configuration: WebSocket.Configuration

@@ -32,7 +32,7 @@ package final class HTTP1ClientSession: ConnectionSession {
   private enum State {
     case idle(since: NIODeadline)
     case exchanging(Exchange)
-    case tunnel(Tunnel)
+    case tunnel(TunnelState)
     case ended
   }
 
@@ -67,7 +67,7 @@ package final class HTTP1ClientSession: ConnectionSession {
     var response = Response.awaited
   }
 
-  private enum Tunnel {
+  private enum TunnelState {
     case open(RequestKind)
     /// The client has ended its direction of a WebSocket. The server is informed at that time.
     case closing(at: NIODeadline)

@@ -121,7 +121,7 @@ private final class House: Sendable {
   ) throws -> ProxyConfiguration {
     let devices = try present.map { name in
       try Device(
-        #require(DeviceName(name)), title: "The \(name)", roads: [transports.link("unix:\(folder[name])")])
+        #require(DeviceName(name)), title: "The \(name)", links: [transports.link("unix:\(folder[name])")])
     }
     var configuration = ProxyConfiguration(
       devices: try DeviceDirectory(devices, patterns: [], main: [], suffixes: [], isOpen: true),

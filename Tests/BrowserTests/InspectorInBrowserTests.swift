@@ -23,18 +23,18 @@ import UnixTransport
 
   @Test("the page lists running exchanges, and shows fields and body of one, which can be sent again")
   func tour() async throws {
-    let desk = try await InspectedDesk { request in
+    let rig = try await InspectorRig { request in
       let body = #"{"name":"printer","pages":[1,2,3]}"#
       return Response(
         status: request.head.path == "/gone" ? .notFound : .ok, fields: [.contentType: "application/json"],
         body: Body(body))
     }
     let browser = try await Chromium()
-    let page = try await browser.open(desk.page)
+    let page = try await browser.open(rig.page)
     // The page removes the token from the address bar, which others may see.
-    #expect(try await page.evaluate("location.href.includes('\(desk.token)')") == "false")
-    try await desk.get("/status?token=hidden")
-    try await desk.get("/gone")
+    #expect(try await page.evaluate("location.href.includes('\(rig.token)')") == "false")
+    try await rig.get("/status?token=hidden")
+    try await rig.get("/gone")
     #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "2" })
     let list = try await page.evaluate("document.querySelector('#list').innerText")
     #expect(list.contains("/status?token=[redacted]") && list.contains("404") && !list.contains("hidden"), "\(list)")
@@ -51,9 +51,9 @@ import UnixTransport
     _ = try await page.evaluate(
       "[...document.querySelectorAll('#detail button')].find((button) => button.textContent == 'Resend').click()")
     #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "3" })
-    #expect(desk.paths.filter { $0 == "/status?token=hidden" }.count == 2, "\(desk.paths)")
+    #expect(rig.paths.filter { $0 == "/status?token=hidden" }.count == 2, "\(rig.paths)")
     await browser.stop()
-    await desk.stop()
+    await rig.stop()
   }
 
   @Test("the page shows data from a hostile device as text: no script runs, nothing loads, no element is created")
@@ -66,7 +66,7 @@ import UnixTransport
       "<a href=javascript:window.pwned=1 autofocus onfocus=window.pwned=1>",
     ]
     let name = try #require(HTTPField.Name("x-said"))
-    let desk = try await InspectedDesk { request in
+    let rig = try await InspectorRig { request in
       let payload = request.head.headerFields[name] ?? ""
       return Response(
         status: .ok,
@@ -76,10 +76,10 @@ import UnixTransport
     }
     for payload in payloads {
       let escaped = PercentEncoding.encode(payload) { _ in false }
-      try await desk.get("/\(escaped)?\(escaped)=\(escaped)", [name: payload, .userAgent: payload])
+      try await rig.get("/\(escaped)?\(escaped)=\(escaped)", [name: payload, .userAgent: payload])
     }
     let browser = try await Chromium()
-    let page = try await browser.open(desk.page)
+    let page = try await browser.open(rig.page)
     _ = try await page.evaluate("document.addEventListener('securitypolicyviolation', () => { window.refused = 1 })")
     #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "\(payloads.count)" })
     for index in payloads.indices {
@@ -100,15 +100,15 @@ import UnixTransport
       "img, iframe, base, object, embed, body script, body style, [onerror], [onload], [onfocus], a[href^=javascript]"
     #expect(try await page.evaluate("document.querySelectorAll('\(foreign)').length") == "0")
     await browser.stop()
-    await desk.stop()
+    await rig.stop()
   }
 
   @Test("the page stays responsive with 10,000 exchanges, and renders only the rows in view")
   func many() async throws {
-    let desk = try await InspectedDesk { _ in Response(status: .ok) }
-    desk.fill(10_000)
+    let rig = try await InspectorRig { _ in Response(status: .ok) }
+    rig.fill(10_000)
     let browser = try await Chromium()
-    let page = try await browser.open(desk.page)
+    let page = try await browser.open(rig.page)
     #expect(
       try await eventually { try await page.evaluate("document.querySelector('#list').ariaRowCount") == "10001" })
     #expect(Int(try await page.evaluate("\(Self.rows).length")) ?? .max < 200)
@@ -121,12 +121,12 @@ import UnixTransport
     #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "1" })
     try await page.photograph(to: Screenshots.path("inspector-filtered"))
     await browser.stop()
-    await desk.stop()
+    await rig.stop()
   }
 
   @Test("every view meets the accessibility rules in wide and narrow windows, light and dark")
   func rules() async throws {
-    let desk = try await InspectedDesk { request in
+    let rig = try await InspectorRig { request in
       Response(
         status: request.head.path == "/gone" ? .notFound : .ok, fields: [.contentType: "application/json"],
         body: Body(#"{"name":"printer","serial":12345678901234567890,"pages":[1,2,3]}"#))
@@ -134,10 +134,10 @@ import UnixTransport
     let rules = try String(
       contentsOf: URL(filePath: #filePath).appending(path: "../../Support/page_rules.js").standardizedFileURL,
       encoding: .utf8)
-    for path in ["/status?token=hidden", "/gone", "/pages"] { try await desk.get(path) }
-    desk.lookAtLine()
+    for path in ["/status?token=hidden", "/gone", "/pages"] { try await rig.get(path) }
+    rig.lookAtLine()
     let browser = try await Chromium()
-    let page = try await browser.open(desk.page)
+    let page = try await browser.open(rig.page)
     #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "3" })
     let part = "document.querySelector('#part').innerText"
     let views: [(name: String, action: String, isThere: String)] = [
@@ -151,7 +151,7 @@ import UnixTransport
         "document.querySelector('dialog').open"
       ),
       (
-        "hinder", "(document.querySelector('dialog').close(), document.querySelector('#hinder').click())",
+        "faults", "(document.querySelector('dialog').close(), document.querySelector('#faults').click())",
         "document.querySelector('dialog').innerText.includes('There are no fault rules')"
       ),
       (
@@ -174,15 +174,15 @@ import UnixTransport
     }
     Screenshots.tell()
     await browser.stop()
-    await desk.stop()
+    await rig.stop()
   }
 
   @Test("the page injects a fault, shows a reminder while it is active, removes it, and saves a recording")
-  func hinder() async throws {
-    let desk = try await InspectedDesk { _ in Response(status: .ok, body: Body("well")) }
-    #expect(try await desk.get("/status?x=1") == 200)
+  func faults() async throws {
+    let rig = try await InspectorRig { _ in Response(status: .ok, body: Body("well")) }
+    #expect(try await rig.get("/status?x=1") == 200)
     let browser = try await Chromium()
-    let page = try await browser.open(desk.page)
+    let page = try await browser.open(rig.page)
     #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "1" })
     _ = try await page.evaluate("\(Self.rows)[0].click()")
     let button = "[...document.querySelectorAll('.actions button')].find((button) => button.textContent"
@@ -201,7 +201,7 @@ import UnixTransport
       """)
     #expect(
       try await eventually { try await page.evaluate(dialog).contains("GET /status: answer here with status 503") })
-    #expect(try await desk.get("/status?x=2") == 503)
+    #expect(try await rig.get("/status?x=2") == 503)
     #expect(try await eventually { try await page.evaluate(dialog).contains("1 request so far") })
     _ = try await page.evaluate("document.querySelector('dialog').close()")
     let notice = "document.querySelector('#notice').innerText"
@@ -210,7 +210,7 @@ import UnixTransport
     #expect(try await eventually { try await page.evaluate(dialog).contains("Remove") })
     _ = try await page.evaluate("document.querySelector('dialog li button').click()")
     #expect(try await eventually { try await page.evaluate(dialog).contains("There are no fault rules") })
-    #expect(try await desk.get("/status?x=3") == 200)
+    #expect(try await rig.get("/status?x=3") == 200)
     #expect(try await page.evaluate("document.querySelector('#notice').hidden") == "true")
     _ = try await page.evaluate(
       """
@@ -219,15 +219,15 @@ import UnixTransport
       """)
     #expect(try await eventually { try await page.evaluate("window.saved?.split('byway-recording 2').length") == "4" })
     await browser.stop()
-    await desk.stop()
+    await rig.stop()
   }
 
   @Test("the page does not copy or send the placeholder of a redacted secret")
   func secrets() async throws {
-    let desk = try await InspectedDesk { _ in Response(status: .ok) }
-    try await desk.get("/status?token=hidden")
+    let rig = try await InspectorRig { _ in Response(status: .ok) }
+    try await rig.get("/status?token=hidden")
     let browser = try await Chromium()
-    let page = try await browser.open(desk.page)
+    let page = try await browser.open(rig.page)
     #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "1" })
     _ = try await page.evaluate("\(Self.rows)[0].click()")
     let button = "[...document.querySelectorAll('.actions button')].find((button) => button.textContent"
@@ -247,19 +247,19 @@ import UnixTransport
     _ = try await page.evaluate("(\(path).value += '&y=2', document.querySelector('dialog .first').click())")
     let problem = "document.querySelector('dialog .problem').textContent"
     #expect(try await eventually { try await page.evaluate(problem).contains("[redacted]") })
-    #expect(desk.paths == ["/status?token=hidden"])
+    #expect(rig.paths == ["/status?token=hidden"])
     // A field without edits is sent unchanged.
     _ = try await page.evaluate(
       "(\(path).value = \(path).value.replace('&y=2', ''), document.querySelector('dialog .first').click())")
-    #expect(try await eventually { desk.paths.count == 2 })
-    #expect(desk.paths == ["/status?token=hidden", "/status?token=hidden"])
+    #expect(try await eventually { rig.paths.count == 2 })
+    #expect(rig.paths == ["/status?token=hidden", "/status?token=hidden"])
     await browser.stop()
-    await desk.stop()
+    await rig.stop()
   }
 }
 
 /// A device behind a proxy with an inspector on a port.
-final class InspectedDesk: Sendable {
+final class InspectorRig: Sendable {
   let token: String
   private let inspector: Inspector
   private let feed: InspectorFeed
@@ -288,15 +288,15 @@ final class InspectedDesk: Sendable {
     var outer = ProxyConfiguration(
       link: try transports.link("unix:\(folder["link"])"), listen: try transports.link("unix:\(folder["listen"])"))
     outer.observers = [inspector]
-    let hindrances = Hindrances()
-    outer.interceptors = [hindrances]
+    let faultRules = FaultRules()
+    outer.interceptors = [faultRules]
     outer.logger = quiet
     let proxy = try await Proxy.start(outer)
     self.proxy = proxy
     let feed = InspectorFeed(
       inspector,
       InspectorActions(
-        send: { request, _ in try await proxy.send(request, from: Resending.listener) }, hindrances: hindrances))
+        send: { request, _ in try await proxy.send(request, from: Resending.listener) }, faultRules: faultRules))
     self.feed = feed
     token = feed.token
     server = try await LocalServer.start(on: transports.link("tcp://127.0.0.1:0"), logger: quiet) {
@@ -335,7 +335,7 @@ final class InspectedDesk: Sendable {
       line.damagedFrames += 1
       if state == "interrupted" { line.foreignText.add(Array("U-Boot 2024.01\r\nStarting kernel ...\r\n".utf8)) }
       feed.look([
-        LinkSight(
+        LinkSnapshot(
           name: "printer", address: "serial:/dev/ttyUSB0?baud=115200", state: state, since: nil, reason: nil,
           running: 0,
           openings: 1, losses: 0, line: line)
@@ -369,9 +369,9 @@ extension Inspector {
       listener: "unix:/listen", version: .http1_1,
       head: [":method": "GET", ":scheme": "http", ":authority": "device", ":path": "\(path)"], trace: nil, begun: .now()
     )
-    let witness = witness(of: record)
-    witness?.responseBegan([":status": "200", "content-type": "text/plain"], record)
+    let observer = observer(of: record)
+    observer?.responseBegan([":status": "200", "content-type": "text/plain"], record)
     record.ended = .now()
-    witness?.ended(record)
+    observer?.ended(record)
   }
 }

@@ -16,9 +16,9 @@ import Testing
   @Test(
     "a copied curl command passes every character correctly through dash and bash", arguments: [Program.dash, .bash])
   func commands(shell: Program) async throws {
-    let desk = try await InspectedDesk { _ in Response(status: .ok) }
+    let rig = try await InspectorRig { _ in Response(status: .ok) }
     let browser = try await Chromium()
-    let page = try await browser.open(desk.page)
+    let page = try await browser.open(rig.page)
     for text in Self.awkward {
       let command = try await page.evaluate(Self.copy(of: text))
       let (arguments, input) = try await Self.run(command, in: shell)
@@ -32,14 +32,14 @@ import Testing
     let (arguments, _) = try await Self.run(secret, in: shell, ["SECRET1": "it's", "SECRET2": "$(exit)"])
     #expect(arguments.contains(Array(#"{"password": "$(exit)"}"#.utf8)), "\(secret)")
     await browser.stop()
-    await desk.stop()
+    await rig.stop()
   }
 
   @Test("a copied curl command uses the request's original listener or proxy, without hop-by-hop fields")
   func ways() async throws {
-    let desk = try await InspectedDesk { _ in Response(status: .ok) }
+    let rig = try await InspectorRig { _ in Response(status: .ok) }
     let browser = try await Chromium()
-    let page = try await browser.open(desk.page)
+    let page = try await browser.open(rig.page)
     let ways = [
       ("tcp://127.0.0.1:8080", "127.0.0.1:8080", ""), ("tcp://127.0.0.1:8080", "printer.localhost:8080", ""),
       ("tcp://127.0.0.1:8080", "origin.example:8080", "--proxy http://127.0.0.1:8080"),
@@ -61,14 +61,14 @@ import Testing
       #expect(!command.contains("via") && !command.contains("x-own"), "\(command)")
     }
     await browser.stop()
-    await desk.stop()
+    await rig.stop()
   }
 
   @Test("the JSON view breaks lines and keeps values as written, at any depth")
   func json() async throws {
-    let desk = try await InspectedDesk { _ in Response(status: .ok) }
+    let rig = try await InspectorRig { _ in Response(status: .ok) }
     let browser = try await Chromium()
-    let page = try await browser.open(desk.page)
+    let page = try await browser.open(rig.page)
     func laidOut(_ text: String) async throws -> String {
       try await page.evaluate("import('/json.js').then(({ layOut }) => layOut(\(JSON.string(text))))")
     }
@@ -93,7 +93,7 @@ import Testing
       + "return [layOut(text).replaceAll(/\\s/g, '') === text, parse(text).kind] })"
     #expect(try await page.evaluate(deep) == "true,array")
     await browser.stop()
-    await desk.stop()
+    await rig.stop()
   }
 
   /// A replacement for curl that prints its arguments, each followed by a NUL, and then its standard input.

@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test("byway status reports the state of each link of a device")
-  func roads() async throws {
+  func links() async throws {
     let home = try Home()
     let gateway = try await home.gateway()
     let proxy = try await BywayProcess.proxy(
@@ -90,13 +90,13 @@ import Testing
     #expect(SchemaCheck(schema).problems(of: status) == [])
     let link = status["members"]?.elements.first?["links"]?.elements.first
     #expect(link?["state"]?.text == "up")
-    let roads = try #require(link?["roads"]?.elements)
-    #expect(roads.map { $0["state"]?.text } == ["down", "up"])
-    #expect(roads.map { $0["name"]?.text } == ["unix:\(home.folder["none"])", "unix:\(home.folder["l"])"])
-    #expect(roads.first?["reason"] != nil && roads.allSatisfy { $0["since"] != nil })
+    let links = try #require(link?["links"]?.elements)
+    #expect(links.map { $0["state"]?.text } == ["down", "up"])
+    #expect(links.map { $0["name"]?.text } == ["unix:\(home.folder["none"])", "unix:\(home.folder["l"])"])
+    #expect(links.first?["reason"] != nil && links.allSatisfy { $0["since"] != nil })
     let text = try await home.run("status", "desk").outputText
-    #expect(text.contains("road unix:\(home.folder["none"]): down for "), "\(text)")
-    #expect(text.contains("road unix:\(home.folder["l"]): up for "), "\(text)")
+    #expect(text.contains("link unix:\(home.folder["none"]): down for "), "\(text)")
+    #expect(text.contains("link unix:\(home.folder["l"]): up for "), "\(text)")
     await proxy.process.stop()
     await gateway.process.stop()
   }

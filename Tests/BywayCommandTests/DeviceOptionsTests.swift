@@ -18,11 +18,11 @@ extension Parsing {
     }
 
     @Test("links of the same device name are alternatives in their order, and an address may contain a comma")
-    func roads() throws {
+    func links() throws {
       let directory = try directory(
         "--device", "printer=unix:/run/a,b,loopback:c", "--device", "camera=loopback:d", "--device",
         "printer=loopback:e")
-      let devices = directory.devices.map { ($0.name.text, $0.roads.map(\.address.text)) }
+      let devices = directory.devices.map { ($0.name.text, $0.links.map(\.address.text)) }
       #expect(devices.map(\.0) == ["printer", "camera"])
       #expect(devices.map(\.1) == [["unix:/run/a,b", "loopback:c", "loopback:e"], ["loopback:d"]])
       #expect(directory.main.isEmpty)
@@ -70,7 +70,7 @@ extension Parsing {
       let directory = try #require(plan.members.first?.member.configuration.devices)
       #expect(plan.members.count == 1)
       #expect(directory.devices.map(\.title) == ["Printer in the hall", nil])
-      #expect(directory.devices.map { $0.roads.count } == [2, 1])
+      #expect(directory.devices.map { $0.links.count } == [2, 1])
     }
 
     @Test("an error in a section is reported with its line")

@@ -6,26 +6,26 @@ import Testing
 
 /// The links in a daemon's metrics.
 @Suite("Links in metrics") struct LinkStateTests {
-  private func road(_ name: String, _ state: LinkState?) -> DaemonStatus.Road {
-    DaemonStatus.Road(name: name, state: state.map { .link($0) } ?? .standingBy)
+  private func link(_ name: String, _ state: LinkState?) -> DaemonStatus.Link {
+    DaemonStatus.Link(name: name, state: state.map { .link($0) } ?? .standingBy)
   }
 
-  private func device(_ roads: [DaemonStatus.Road], _ state: LinkState = .up) -> DaemonStatus.Road {
+  private func device(_ links: [DaemonStatus.Link], _ state: LinkState = .up) -> DaemonStatus.Link {
     var line = LineStatistics()
     line.sentBytes = 100
-    return DaemonStatus.Road(name: "device", state: .link(state), line: line, roads: roads)
+    return DaemonStatus.Link(name: "device", state: .link(state), line: line, links: links)
   }
 
   @Test("a device's line is counted once, for the link that its connection uses")
   func once() {
-    for (roads, counted) in [
-      ([road("a", .up), road("b", nil)], ["a"]), ([road("a", nil), road("b", .up)], ["b"]),
-      ([road("a", .down), road("b", nil)], []),
-    ] as [([DaemonStatus.Road], [String])] {
-      let links = DaemonObservation.LinkState.all(of: device(roads))
-      #expect(links.map(\.name) == ["a", "b"])
-      #expect(links.filter { $0.line != nil }.map(\.name) == counted)
-      #expect(links.filter(\.isUp).map(\.name) == counted)
+    for (links, counted) in [
+      ([link("a", .up), link("b", nil)], ["a"]), ([link("a", nil), link("b", .up)], ["b"]),
+      ([link("a", .down), link("b", nil)], []),
+    ] as [([DaemonStatus.Link], [String])] {
+      let states = DaemonObservation.LinkState.all(of: device(links))
+      #expect(states.map(\.name) == ["a", "b"])
+      #expect(states.filter { $0.line != nil }.map(\.name) == counted)
+      #expect(states.filter(\.isUp).map(\.name) == counted)
     }
   }
 

@@ -104,7 +104,7 @@ import Testing
   func precedence() throws {
     let mine = try home.folder.write("a = unix:/mine\n", to: "mine")
     let machine = try home.folder.write("a = unix:/machine\nb = unix:/b\n", to: "machine")
-    let book = try LinkBook(files: [mine, machine])
-    #expect(book.entries.map(\.address) == ["unix:/mine", "unix:/b"])
+    let namedLinks = try NamedLinks(files: [mine, machine])
+    #expect(namedLinks.entries.map(\.address) == ["unix:/mine", "unix:/b"])
   }
 }

@@ -9,7 +9,7 @@ import Testing
   static let adapter = LinkPort(
     address: "serial:usb:0403:6001:A50285BI", device: "/dev/ttyUSB0", name: "FTDI FT232R \"USB\" UART")
   static let busy = LinkPort(
-    address: "serial:/dev/ttyS0", device: "/dev/ttyS0", obstacle: "in use by process 1 (getty)")
+    address: "serial:/dev/ttyS0", device: "/dev/ttyS0", unavailableReason: "in use by process 1 (getty)")
 
   @Test("the table of ports is aligned and begins with the address")
   func text() {
@@ -31,7 +31,7 @@ import Testing
     #expect(
       ports == [
         ["address": Self.adapter.address, "device": "/dev/ttyUSB0", "name": "FTDI FT232R \"USB\" UART"],
-        ["address": "serial:/dev/ttyS0", "device": "/dev/ttyS0", "obstacle": "in use by process 1 (getty)"],
+        ["address": "serial:/dev/ttyS0", "device": "/dev/ttyS0", "reason": "in use by process 1 (getty)"],
       ])
     #expect(PortTable([]).json == "[]\n")
   }

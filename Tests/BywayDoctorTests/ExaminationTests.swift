@@ -9,7 +9,7 @@ import Testing
     static let title = "endless"
     let limit: Duration
 
-    func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+    func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
       try await Task.sleep(for: .seconds(3600))
       return .sound("It has ended.")
     }
@@ -19,7 +19,7 @@ import Testing
     static let title = "quick"
     var time = Duration.zero
 
-    func examine(_ belongings: Belongings) async throws -> Finding<Int> {
+    func examine(_ resources: OpenedResources) async throws -> Finding<Int> {
       try await Task.sleep(for: time)
       return .sound("It is there.", 7)
     }

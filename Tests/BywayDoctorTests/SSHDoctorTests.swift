@@ -105,7 +105,7 @@ import UnixTransport
   }
 
   @Test("the doctor reports that an SSH port has another server: web, TLS, mail or unknown")
-  func strangers() async throws {
+  func unexpectedPeers() async throws {
     for (words, fault) in [
       ("HTTP/1.1 400 Bad Request\r\n\r\n", Fault.wrongScheme), ("\u{15}\u{3}\u{1}\u{0}\u{2}\u{2}\u{46}", .wrongScheme),
       ("220 mx.test ESMTP\r\n", .wrongScheme), ("", .notSSH),
@@ -175,7 +175,7 @@ import UnixTransport
   func keys() async throws {
     try await withServer { server in
       let folder = server.folder
-      for name in ["exposed", "stranger"] { try await SSHServer.makeKey(at: folder[name]) }
+      for name in ["exposed", "unknown"] { try await SSHServer.makeKey(at: folder[name]) }
       chmod(folder["exposed"], 0o644)
       let locked = try await Program.sshKeygen.run(["-q", "-t", "ed25519", "-N", "sesame", "-f", folder["locked"]])
       try #require(locked.exitCode == 0)
@@ -185,7 +185,7 @@ import UnixTransport
       for (name, fault, command) in [
         ("exposed", Fault.exposedKey, "chmod 600 \(folder["exposed"])"), ("missing", .noKeyFile, nil),
         ("locked", .lockedKey, "ssh-add \(folder["locked"])"),
-        ("stranger", .loginRefused, "ssh-copy-id -i \(folder["stranger"]) -p \(server.port) \(server.user)@127.0.0.1"),
+        ("unknown", .loginRefused, "ssh-copy-id -i \(folder["unknown"]) -p \(server.port) \(server.user)@127.0.0.1"),
       ] {
         let report = try await examine(
           address("/s", at: server, "identity=\(folder[name])&config=none&\(known(server))"))

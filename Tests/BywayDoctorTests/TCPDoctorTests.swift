@@ -81,7 +81,7 @@ import TransportTestSupport
   }
 
   @Test("the doctor reports a server of TLS, SSH, mail or an unknown protocol on a TCP link")
-  func strangers() async throws {
+  func unexpectedPeers() async throws {
     let ca = try await Certificates()
     let nginx = try await NginxServer(in: TemporaryFolder(), tls: ca.server)
     let tls = try await examine("\(nginx.endpoint)")

@@ -40,8 +40,8 @@ import TransportTestSupport
       let none = try await examine(place, trust)
       #expect(none.expects(.clientCertificateWanted), "\(none.json)")
       let other = try await Certificates()
-      let stranger = try await examine(place, "\(trust)&\(other.client.options)")
-      #expect(stranger.expects(.clientCertificateRefused), "\(stranger.json)")
+      let unknownPeer = try await examine(place, "\(trust)&\(other.client.options)")
+      #expect(unknownPeer.expects(.clientCertificateRefused), "\(unknownPeer.json)")
       let old = try await ca.issue("old-client", names: "DNS:client.test", days: -1)
       let expired = try await examine(place, "\(trust)&\(old.options)")
       #expect(

@@ -22,16 +22,16 @@ import Testing
     }
   }
 
-  private func hinder(_ house: InspectedProxy, _ text: String) async throws -> (status: Int, text: String) {
-    let answer = try await house.ask(.post, "/api/hindrances", text, token: house.feed.token)
+  private func addFault(_ house: InspectedProxy, _ text: String) async throws -> (status: Int, text: String) {
+    let answer = try await house.ask(.post, "/api/faults", text, token: house.feed.token)
     return (answer.status, answer.text)
   }
 
   @Test("a fault rule answers requests in its scope until it is removed")
   func answered() async throws {
     let house = try await house()
-    #expect(try await house.json("/api/exchanges")["can"] == ["resend", "hinder"])
-    #expect(try await hinder(house, #"{"method":"GET","path":"/a","status":503}"#).status == 200)
+    #expect(try await house.json("/api/exchanges")["can"] == ["resend", "faults"])
+    #expect(try await addFault(house, #"{"method":"GET","path":"/a","status":503}"#).status == 200)
     for (path, status) in [("/a/b", 503), ("/ab", 200)] {
       let response = try await house.client.execute(Request(url: "http://localhost\(path)"))
       #expect(response.status.code == status, "\(path)")
@@ -40,12 +40,12 @@ import Testing
     let post = try await house.client.execute(Request(.post, url: "http://localhost/a", body: Body("x")))
     #expect(post.status == .ok)
     _ = try await post.body.collect(upTo: 1000)
-    let list = try await house.json("/api/hindrances")
-    #expect(try InspectorFeedTests.schema.problems(of: list, as: "hindrances") == [])
-    #expect(list["hindrances"] == [["id": 1, "hits": 1, "method": "GET", "path": "/a", "status": 503]])
+    let list = try await house.json("/api/faults")
+    #expect(try InspectorFeedTests.schema.problems(of: list, as: "faults") == [])
+    #expect(list["faults"] == [["id": 1, "hits": 1, "method": "GET", "path": "/a", "status": 503]])
     #expect(try await house.exchanges().first?["from"]?.text == "proxy")
-    #expect(try await house.ask(.post, "/api/hindrances/1/remove", token: house.feed.token).status == 200)
-    #expect(try await house.ask(.post, "/api/hindrances/1/remove", token: house.feed.token).status == 404)
+    #expect(try await house.ask(.post, "/api/faults/1/remove", token: house.feed.token).status == 200)
+    #expect(try await house.ask(.post, "/api/faults/1/remove", token: house.feed.token).status == 404)
     let after = try await house.client.execute(Request(url: "http://localhost/a"))
     #expect(after.status == .ok)
     _ = try await after.body.collect(upTo: 1000)
@@ -55,7 +55,7 @@ import Testing
   @Test("a fault rule cuts a response after a number of bytes, and the error says so")
   func cut() async throws {
     let house = try await house()
-    #expect(try await hinder(house, #"{"cut":50}"#).status == 200)
+    #expect(try await addFault(house, #"{"cut":50}"#).status == 200)
     var came = 0
     await #expect(throws: (any Error).self) {
       for try await chunk in try await house.client.execute(Request(url: "http://localhost/")).body {
@@ -79,10 +79,10 @@ import Testing
     ])
   func refused(_ text: String, _ words: String) async throws {
     let house = try await house()
-    let answer = try await hinder(house, text)
+    let answer = try await addFault(house, text)
     #expect(answer.status == 400 && answer.text.contains(words), "\(answer.text)")
-    #expect(try await house.json("/api/hindrances")["hindrances"] == [])
-    #expect(try await house.ask(.post, "/api/hindrances", #"{"cut":1}"#).status == 403)
+    #expect(try await house.json("/api/faults")["faults"] == [])
+    #expect(try await house.ask(.post, "/api/faults", #"{"cut":1}"#).status == 403)
     #expect(try await house.ask(.post, "/api/line", #"{"pulled":true}"#, token: house.feed.token).status == 501)
     #expect(try await house.ask(.get, "/api/recording").status == 403)
     await house.stop()
@@ -92,14 +92,14 @@ import Testing
   func sizes() async throws {
     let house = try await house()
     func path(_ count: Int) -> String { #"{"delay":1,"path":"/\#(String(repeating: "a", count: count))"}"# }
-    let large = try await hinder(house, path(64 << 10))
+    let large = try await addFault(house, path(64 << 10))
     #expect(large.status == 413 && large.text.contains("\(64 << 10) bytes"), "\(large)")
-    for _ in 0..<16 { #expect(try await hinder(house, path(65_400)).status == 200) }
-    let more = try await hinder(house, path(65_400))
+    for _ in 0..<16 { #expect(try await addFault(house, path(65_400)).status == 200) }
+    let more = try await addFault(house, path(65_400))
     #expect(more.status == 413 && more.text.contains("remove one"), "\(more)")
-    #expect(try await hinder(house, path(1)).status == 200)
-    #expect(try await house.ask(.post, "/api/hindrances/1/remove", token: house.feed.token).status == 200)
-    #expect(try await hinder(house, path(65_000)).status == 200)
+    #expect(try await addFault(house, path(1)).status == 200)
+    #expect(try await house.ask(.post, "/api/faults/1/remove", token: house.feed.token).status == 200)
+    #expect(try await addFault(house, path(65_000)).status == 200)
     await house.stop()
   }
 
@@ -108,7 +108,7 @@ import Testing
     arguments: [(204, nil), (205, "0"), (304, nil), (503, "51")])
   func bodiless(_ status: Int, _ length: String?) async throws {
     let house = try await house()
-    #expect(try await hinder(house, #"{"status":\#(status)}"#).status == 200)
+    #expect(try await addFault(house, #"{"status":\#(status)}"#).status == 200)
     let response = try await house.client.execute(Request(url: "http://localhost/"))
     #expect(response.status.code == status)
     #expect(response.fields[.contentLength] == length)
@@ -121,8 +121,8 @@ import Testing
   @Test("the inspector accepts at most 50 fault rules")
   func limit() async throws {
     let house = try await house()
-    for _ in 0..<50 { #expect(try await hinder(house, #"{"delay":1}"#).status == 200) }
-    #expect(try await hinder(house, #"{"delay":1}"#).status == 503)
+    for _ in 0..<50 { #expect(try await addFault(house, #"{"delay":1}"#).status == 200) }
+    #expect(try await addFault(house, #"{"delay":1}"#).status == 503)
     await house.stop()
   }
 

@@ -10,21 +10,21 @@ import Testing
   private func messages(
     _ head: FieldSection, _ status: Int, _ given: FieldSection, up: [[UInt8]] = [], down: [[UInt8]] = []
   ) -> [String] {
-    var sightings = Sightings()
+    var exchanges = InspectedExchanges()
     var record = ExchangeRecord(listener: "", version: .http2, head: head, trace: nil, begun: .now())
-    let id = sightings.begin(record, at: 0)
+    let id = exchanges.begin(record, at: 0)
     record.status = status
-    sightings.update(id) {
+    exchanges.update(id) {
       $0.given = given
       $0.record = record
     }
     for (index, bytes) in up.enumerated() {
-      sightings.append(ByteBuffer(bytes: bytes), to: .request, of: id, at: Double(index * 2))
+      exchanges.append(ByteBuffer(bytes: bytes), to: .request, of: id, at: Double(index * 2))
     }
     for (index, bytes) in down.enumerated() {
-      sightings.append(ByteBuffer(bytes: bytes), to: .response, of: id, at: Double(index * 2 + 1))
+      exchanges.append(ByteBuffer(bytes: bytes), to: .response, of: id, at: Double(index * 2 + 1))
     }
-    return sightings[id].map(Conversation.messages)?.map {
+    return exchanges[id].map(Conversation.messages)?.map {
       "\(Int($0.time)) \($0.from) \($0.kind) \($0.bytes) \($0.text ?? "-")"
     } ?? []
   }
@@ -52,15 +52,15 @@ import Testing
 
   @Test("a WebSocket upgraded from HTTP/1.1 is recognized by the forwarded extended CONNECT")
   func upgraded() {
-    var sightings = Sightings()
+    var exchanges = InspectedExchanges()
     var record = ExchangeRecord(
       listener: "", version: .http1_1, head: [":method": "GET", "upgrade": "websocket"], trace: nil, begun: .now())
-    let id = sightings.begin(record, at: 0)
+    let id = exchanges.begin(record, at: 0)
     record.status = 200
-    sightings.sent(id, [":method": "CONNECT", ":protocol": "websocket"], record)
-    sightings.update(id) { $0.given = [":status": "200"] }
-    sightings.append(ByteBuffer(bytes: [0x81, 2, 0x6F, 0x6B]), to: .response, of: id, at: 1)
-    #expect(sightings[id].map(Conversation.messages)?.map(\.text) == ["ok"])
+    exchanges.sent(id, [":method": "CONNECT", ":protocol": "websocket"], record)
+    exchanges.update(id) { $0.given = [":status": "200"] }
+    exchanges.append(ByteBuffer(bytes: [0x81, 2, 0x6F, 0x6B]), to: .response, of: id, at: 1)
+    #expect(exchanges[id].map(Conversation.messages)?.map(\.text) == ["ok"])
   }
 
   @Test("gRPC messages are parsed up to an impossible length")
@@ -76,25 +76,25 @@ import Testing
   /// Returns a long conversation, received in pieces of any size, of which 1,000 bytes are kept.
   private func latest(
     _ head: FieldSection, _ type: FieldSection, _ messages: [[UInt8]], pieces size: Int
-  ) throws -> (Sighting, [String]) {
-    var sightings = Sightings(limits: .init(body: 1000, bodies: 40_000))
+  ) throws -> (InspectedExchange, [String]) {
+    var exchanges = InspectedExchanges(limits: .init(body: 1000, bodies: 40_000))
     var record = ExchangeRecord(listener: "", version: .http2, head: head, trace: nil, begun: .now())
-    let id = sightings.begin(record, at: 0)
+    let id = exchanges.begin(record, at: 0)
     record.status = 200
-    sightings.update(id) {
+    exchanges.update(id) {
       $0.given = type
       $0.record = record
     }
     let all = messages.flatMap { $0 }
     for (index, start) in stride(from: 0, to: all.count, by: size).enumerated() {
       let piece = all[start..<min(start + size, all.count)]
-      sightings.append(ByteBuffer(bytes: piece), to: .response, of: id, at: Double(index))
-      let body = try #require(sightings[id]?.responseBody)
+      exchanges.append(ByteBuffer(bytes: piece), to: .response, of: id, at: Double(index))
+      let body = try #require(exchanges[id]?.responseBody)
       #expect(body.kept.readableBytes <= 1000 && body.count == start + piece.count)
     }
-    let sighting = try #require(sightings[id])
-    #expect(sighting.responseBody.dropped + sighting.responseBody.kept.readableBytes == all.count)
-    return (sighting, Conversation.messages(of: sighting).map { "\($0.kind) \($0.text ?? "\($0.bytes)")" })
+    let inspected = try #require(exchanges[id])
+    #expect(inspected.responseBody.dropped + inspected.responseBody.kept.readableBytes == all.count)
+    return (inspected, Conversation.messages(of: inspected).map { "\($0.kind) \($0.text ?? "\($0.bytes)")" })
   }
 
   @Test(
@@ -107,10 +107,10 @@ import Testing
     #expect(framed.count >= 100 && framed == (600 - framed.count..<600).map { "text \($0)" })
 
     let events = (0..<500).map { Array("data: \($0)\r\n\r\n".utf8) }
-    let (sighting, told) = try latest(
+    let (inspected, told) = try latest(
       [":method": "GET"], [":status": "200", "content-type": "text/event-stream"], events, pieces: size)
     #expect(told.count >= 30 && told == (500 - told.count..<500).map { "message \($0)" })
-    #expect(sighting.responseBody.arrivals.allSatisfy { $0.end > sighting.responseBody.dropped })
+    #expect(inspected.responseBody.arrivals.allSatisfy { $0.end > inspected.responseBody.dropped })
 
     let calls = (0..<200).map { [0, 0, 0, 0, UInt8($0 % 50)] + [UInt8](repeating: 1, count: $0 % 50) }
     let (_, called) = try latest(

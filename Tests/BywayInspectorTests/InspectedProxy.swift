@@ -31,13 +31,13 @@ final class InspectedProxy: Sendable {
     var outer = ProxyConfiguration(
       link: try transports.link("loopback:\(name)-link"), listen: try transports.link("loopback:\(name)-listen"))
     outer.observers = [inspector, remains.ledger]
-    let hindrances = Hindrances()
-    outer.interceptors = [hindrances]
+    let faultRules = FaultRules()
+    outer.interceptors = [faultRules]
     outer.logger = .quiet
     let proxy = try await Proxy.start(outer, group: remains.loops)
     self.proxy = proxy
     let actions = InspectorActions(
-      send: { request, _ in try await proxy.send(request, from: Resending.listener) }, hindrances: hindrances)
+      send: { request, _ in try await proxy.send(request, from: Resending.listener) }, faultRules: faultRules)
     feed = InspectorFeed(inspector, showsSecrets: showsSecrets, actions)
     client = try BywayClient(link: "loopback:\(name)-listen", transports: [LoopbackTransport()])
   }

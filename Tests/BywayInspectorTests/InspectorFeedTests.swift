@@ -87,7 +87,7 @@ import Testing
   @Test(
     "unread responses are limited to 8, plus 4 with the token, and a released one frees its slot",
     arguments: [
-      "/api/exchanges", "/api/links", "/api/hindrances", "/api/exchanges/1", "/api/exchanges/1/response-body",
+      "/api/exchanges", "/api/links", "/api/faults", "/api/exchanges/1", "/api/exchanges/1/response-body",
       "/api/events",
     ])
   func unread(_ path: String) async throws {
@@ -139,7 +139,7 @@ import Testing
     for (state, sent) in [("up", 10), ("up", 30), ("interrupted", 30)] as [(String, UInt64)] {
       line.sentBytes = sent
       house.feed.look([
-        LinkSight(
+        LinkSnapshot(
           name: "printer", address: "serial:/dev/x", state: state, since: 1, reason: "pulled", running: 0, openings: 1,
           losses: 0, line: line)
       ])

@@ -7,13 +7,13 @@ import Testing
 @Suite("History of links") struct LinkHistoryTests {
   private var history = LinkHistory()
 
-  private func sight(_ state: String, sent: UInt64? = nil, running: Int = 0, _ name: String = "l") -> LinkSight {
+  private func snapshot(_ state: String, sent: UInt64? = nil, running: Int = 0, _ name: String = "l") -> LinkSnapshot {
     let line = sent.map { sent in
       var line = LineStatistics()
       line.sentBytes = sent
       return line
     }
-    return LinkSight(
+    return LinkSnapshot(
       name: name, address: "serial:/dev/x", state: state, since: nil, reason: nil, running: running, openings: nil,
       losses: nil, line: line)
   }
@@ -21,7 +21,7 @@ import Testing
   @Test("samples are differences of counters, and start from zero for a new connection")
   mutating func samples() {
     for (time, sent) in [(1.0, 100), (2, 150), (3, 150), (4, 20)] as [(Double, UInt64)] {
-      history.look([sight("up", sent: sent)], at: time)
+      history.look([snapshot("up", sent: sent)], at: time)
     }
     #expect(history.entries.first?.samples.map(\.sent) == [50, 20])
     #expect(history.entries.first?.samples.map(\.time) == [2, 4])
@@ -30,13 +30,13 @@ import Testing
   @Test("a change of a link's state is an event, and an unchanged state is not")
   mutating func events() {
     for state in ["idle", "opening", "up", "up", "interrupted", "up", "down", "down", "opening", "down"] {
-      history.look([sight(state)], at: 1)
+      history.look([snapshot(state)], at: 1)
     }
     #expect(history.entries.first?.events.map(\.kind) == [.opened, .interrupted, .resumed, .lost, .failed])
     let version = history.version
-    history.look([sight("down")], at: 2)
+    history.look([snapshot("down")], at: 2)
     #expect(history.version == version)
-    history.look([sight("down", running: 1)], at: 2)
+    history.look([snapshot("down", running: 1)], at: 2)
     #expect(history.version > version)
   }
 
@@ -47,9 +47,9 @@ import Testing
       (1.0, "U-Boot 2024.01\r\n"), (2, ""), (3, "login: "), (4, String(repeating: "x", count: 5000)),
     ] {
       if !text.isEmpty { line.foreignText.add(Array(text.utf8)) }
-      var sight = sight("up")
-      sight.line = line
-      history.look([sight], at: time)
+      var snapshot = snapshot("up")
+      snapshot.line = line
+      history.look([snapshot], at: time)
     }
     let sayings = history.entries.first?.sayings ?? []
     #expect(sayings.map(\.time) == [1, 3, 4])
@@ -59,9 +59,9 @@ import Testing
 
   @Test("the history keeps five minutes, and drops removed links")
   mutating func bounded() {
-    for second in 0..<400 { history.look([sight("up", sent: UInt64(second))], at: Double(second)) }
+    for second in 0..<400 { history.look([snapshot("up", sent: UInt64(second))], at: Double(second)) }
     #expect(history.entries.first?.samples.count == 300 && history.entries.first?.samples.last?.time == 399)
-    history.look((0..<300).map { sight("up", "l\($0)") }, at: 400)
+    history.look((0..<300).map { snapshot("up", "l\($0)") }, at: 400)
     #expect(history.entries.count == 256)
     history.look([], at: 401)
     #expect(history.entries.isEmpty)

@@ -56,7 +56,7 @@ import Testing
     let long = String(repeating: "ü", count: 40)
     let entries = try [
       entry(nil, "Default"), entry("a", "Printer"), entry("b", "printer"), entry("c", long), entry("d", long),
-      entry("e", nil, .away(since: .now())), entry("f", nil, .obstructed("in use")), entry("g", nil, .present),
+      entry("e", nil, .away(since: .now())), entry("f", nil, .unavailable("in use")), entry("g", nil, .present),
     ]
     let found = try rules(["local"], "tcp://0.0.0.0:80?insecure=yes").announcements(
       of: entries, at: LinkAddress("tcp://0.0.0.0:8080"), interfaces: interfaces)

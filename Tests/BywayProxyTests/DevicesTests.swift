@@ -225,12 +225,12 @@ import UnixTransport
   }
 
   @Test("the device list shows each link without its options, also in the reason for a failure")
-  func roads() async throws {
+  func links() async throws {
     let transports = TransportRegistry([TCPTransport()])
     let ports = try [Endpoint.freePort(), Endpoint.freePort()]
-    let roads = try ports.map { try transports.link("tcp://127.0.0.1:\($0)?http=1.1") }
+    let links = try ports.map { try transports.link("tcp://127.0.0.1:\($0)?http=1.1") }
     var configuration = ProxyConfiguration(
-      devices: try DeviceDirectory([Device(#require(DeviceName("printer")), roads: roads)]),
+      devices: try DeviceDirectory([Device(#require(DeviceName("printer")), links: links)]),
       listen: try transports.link("tcp://127.0.0.1:0"))
     configuration.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     configuration.patience = .zero
@@ -238,7 +238,7 @@ import UnixTransport
     #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: printer.localhost").hasPrefix("HTTP/1.1 503"))
     let list = try await house.exchange("GET /devices.json HTTP/1.1\r\nHost: localhost:\(house.port)")
     let expected = ports.map { "\"tcp://127.0.0.1:\($0)\"" }.joined(separator: ",")
-    #expect(list.contains("\"roads\":[\(expected)]") && !list.contains("http=1.1"), "\(list)")
+    #expect(list.contains("\"links\":[\(expected)]") && !list.contains("http=1.1"), "\(list)")
     #expect(list.contains("\"state\":\"down\""), "\(list)")
     await house.stop()
   }
@@ -307,12 +307,12 @@ private struct House {
         links: [link], origin: .handler { try await Self.respond(to: $0, as: name) })
       configuration.logger = quiet
       gateways.append(try await Gateway.start(configuration, group: remains.loops.any()))
-      devices.append(try Device(#require(DeviceName(name)), title: title, roads: [link]))
+      devices.append(try Device(#require(DeviceName(name)), title: title, links: [link]))
     }
-    let pattern = try DevicePattern("my-{name}", roads: ["loopback:\(street)-{name}"]) { try transports.link($0) }
+    let pattern = try DevicePattern("my-{name}", links: ["loopback:\(street)-{name}"]) { try transports.link($0) }
     var configuration = ProxyConfiguration(
       devices: try DeviceDirectory(
-        devices, patterns: [pattern], main: hasMain ? devices[0].roads : [], suffixes: ["devices.example"]),
+        devices, patterns: [pattern], main: hasMain ? devices[0].links : [], suffixes: ["devices.example"]),
       listen: try transports.link(socket.map { "unix:\($0)" } ?? "tcp://127.0.0.1:0"))
     configuration.names = names
     configuration.logger = quiet

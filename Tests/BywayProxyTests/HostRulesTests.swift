@@ -14,7 +14,7 @@ import Testing
 
   private func admit(_ request: FieldSection, port: Int? = 8080) throws -> FieldSection {
     var request = request
-    _ = try rules.addressee(of: &request, port: port)
+    _ = try rules.target(of: &request, port: port)
     return request
   }
 

@@ -84,7 +84,7 @@ import Testing
   func configured() async throws {
     let hub = "loopback:hub-\(UInt64.random(in: 0 ... .max))"
     let own = try await gateway("printer", at: "\(hub)-own")
-    let device = try Device(#require(DeviceName("printer")), roads: [transports.link("\(hub)-own")])
+    let device = try Device(#require(DeviceName("printer")), links: [transports.link("\(hub)-own")])
     let proxy = try await Proxy.start(proxy(hubs: ["\(hub)?open=listen"], devices: [device]))
     let thief = try await gateway("printer", at: "\(hub)?open=dial")
     let camera = try await gateway("camera", at: "\(hub)?open=dial")
@@ -149,7 +149,7 @@ import Testing
   }
 
   private func device(_ name: String) throws -> Device {
-    try Device(#require(DeviceName(name)), roads: [transports.link("loopback:nobody-\(name)")])
+    try Device(#require(DeviceName(name)), links: [transports.link("loopback:nobody-\(name)")])
   }
 
   @Test("a new device gets the slot of a disconnected one if the hub is full, and not that of a connected one")

@@ -12,7 +12,7 @@ import Testing
   ) async throws -> BywayError? {
     let nginx = try await NginxServer(in: TemporaryFolder(), tls: identity)
     let port = try #require("\(nginx.endpoint)".split(separator: ":").last)
-    let rig = try await TunnelRig(policy, allowing: ["*:*"])
+    let rig = try await HTTPSRig(policy, allowing: ["*:*"])
     let failure = await rig.failure("https://\(host):\(port)/hello")
     await rig.stop()
     await nginx.stop()
@@ -87,13 +87,13 @@ import Testing
       in: TemporaryFolder(), tls: named, locations: "location = /names { return 200 \"$host $ssl_server_name\"; }")
     var policy = try TLSPolicy.trusting(ca.authority, for: "site.example")
     policy.peerNames = [try PeerName(host: "site.example", dial: "\(nginx.endpoint)")]
-    let rig = try await TunnelRig(policy, allowing: ["\(nginx.endpoint)"])
+    let rig = try await HTTPSRig(policy, allowing: ["\(nginx.endpoint)"])
     #expect(try await rig.get("https://site.example/names") == "site.example site.example")
     await rig.stop()
 
     policy = try TLSPolicy.trusting(ca.authority)
     policy.peerNames = [try PeerName(host: "127.0.0.1", name: "site.example")]
-    let other = try await TunnelRig(policy, allowing: ["\(nginx.endpoint)"])
+    let other = try await HTTPSRig(policy, allowing: ["\(nginx.endpoint)"])
     #expect(try await other.get("https://\(nginx.endpoint)/names") == "127.0.0.1 site.example")
     await other.stop()
     await nginx.stop()
@@ -110,7 +110,7 @@ import Testing
       if let identity {
         policy.identities = [try ClientIdentity(certificate: identity.cert, key: identity.key, hosts: hosts)]
       }
-      let rig = try await TunnelRig(policy, allowing: ["\(server.endpoint)"])
+      let rig = try await HTTPSRig(policy, allowing: ["\(server.endpoint)"])
       let failure = await rig.failure(url)
       await rig.stop()
       return failure
@@ -120,9 +120,9 @@ import Testing
       #expect(missing?.code == .originUntrusted)
       #expect(missing?.message.contains("wants a client certificate") == true, "\(missing as Any)")
     }
-    let stranger = try await outcome(try await Certificates().client)
-    #expect(stranger?.code == .originUntrusted)
-    #expect(stranger?.message.contains("our client certificate") == true, "\(stranger as Any)")
+    let unknownPeer = try await outcome(try await Certificates().client)
+    #expect(unknownPeer?.code == .originUntrusted)
+    #expect(unknownPeer?.message.contains("our client certificate") == true, "\(unknownPeer as Any)")
     await server.stop()
     #expect(throws: BywayError.self) {
       try ClientIdentity(certificate: ca.client.cert, key: ca.server.key, hosts: ["*"])
@@ -133,7 +133,7 @@ import Testing
   func noTLS() async throws {
     let nginx = try await NginxServer(in: TemporaryFolder())
     let origin = try await OriginServer()
-    let rig = try await TunnelRig(allowing: ["*:*"])
+    let rig = try await HTTPSRig(allowing: ["*:*"])
     let plain = await rig.failure("https://\(nginx.endpoint)/")
     #expect(plain?.message.contains("does not speak TLS") == true, "\(plain as Any)")
     let rude = await rig.failure("https://\(origin.endpoint)/")

@@ -8,11 +8,11 @@ import Testing
 /// WebSockets at a third-party server: over TLS in a tunnel, and unencrypted behind the gateway.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct WebSocketTests {
   private func withServer(
-    _ isSecure: Bool, _ body: (TunnelRig, WebSocketServer, HTTPRequest) async throws -> Void
+    _ isSecure: Bool, _ body: (HTTPSRig, WebSocketServer, HTTPRequest) async throws -> Void
   ) async throws {
     let ca = try await Certificates()
     let server = try await WebSocketServer(tls: isSecure ? ca.server : nil)
-    let rig = try await TunnelRig(.trusting(ca.authority), allowing: ["\(server.endpoint)"])
+    let rig = try await HTTPSRig(.trusting(ca.authority), allowing: ["\(server.endpoint)"])
     var head = HTTPRequest(
       method: .connect, scheme: isSecure ? "https" : "http", authority: "\(server.endpoint)", path: "/")
     head.extendedConnectProtocol = "websocket"

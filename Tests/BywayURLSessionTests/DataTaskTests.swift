@@ -48,11 +48,11 @@ import Testing
     try await withRig { _ in
       Response(status: .ok, body: Body("hello"))
     } _: { rig in
-      let witness = Witness()
-      rig.session(delegate: witness).dataTask(with: .device()).resume()
-      try await until { witness.isComplete }
-      #expect(witness.events == ["response 200", "data", "complete"])
-      #expect(witness.data.text == "hello")
+      let observer = TaskObserver()
+      rig.session(delegate: observer).dataTask(with: .device()).resume()
+      try await until { observer.isComplete }
+      #expect(observer.events == ["response 200", "data", "complete"])
+      #expect(observer.data.text == "hello")
     }
   }
 
@@ -62,15 +62,15 @@ import Testing
     try await withRig { _ in
       Response(status: .ok, body: body)
     } _: { rig in
-      let witness = Witness()
-      rig.session(delegate: witness).dataTask(with: .device("/events")).resume()
+      let observer = TaskObserver()
+      rig.session(delegate: observer).dataTask(with: .device("/events")).resume()
       for text in ["one", "onetwo", "onetwothree"] {
         chunks.yield(ByteBuffer(string: String(text.suffix(text.count > 6 ? 5 : 3))))
-        try await until { witness.data.text == text }
+        try await until { observer.data.text == text }
       }
-      #expect(!witness.isComplete)
+      #expect(!observer.isComplete)
       chunks.finish()
-      try await until { witness.isComplete }
+      try await until { observer.isComplete }
     }
   }
 
@@ -79,13 +79,13 @@ import Testing
     try await withRig { _ in
       Response(status: .ok, body: Body("hello"))
     } _: { rig in
-      let witness = Witness()
-      let session = rig.session(delegate: witness)
+      let observer = TaskObserver()
+      let session = rig.session(delegate: observer)
       let text: String? = await withCheckedContinuation { continuation in
         session.dataTask(with: .device()) { data, _, _ in continuation.resume(returning: data?.text) }.resume()
       }
       #expect(text == "hello")
-      #expect(witness.events.isEmpty)
+      #expect(observer.events.isEmpty)
     }
   }
 
@@ -94,11 +94,11 @@ import Testing
     try await withRig { _ in
       Response(status: .ok, body: Self.bodyOf100Chunks)
     } _: { rig in
-      let (witness, ofSession) = (Witness(), Witness())
+      let (observer, ofSession) = (TaskObserver(), TaskObserver())
       let session = rig.session(delegate: ofSession)
-      let (data, _) = try await session.data(for: URLRequest(url: .device()), delegate: witness)
-      #expect(witness.events == ["response 200", "data"])
-      #expect(witness.data == data && data.text.hasSuffix("98,99,"))
+      let (data, _) = try await session.data(for: URLRequest(url: .device()), delegate: observer)
+      #expect(observer.events == ["response 200", "data"])
+      #expect(observer.data == data && data.text.hasSuffix("98,99,"))
       #expect(ofSession.events.isEmpty)
     }
   }

@@ -191,16 +191,16 @@ import Testing
     try await withRig { _ in
       Response(status: .ok, fields: [.contentEncoding: coding], body: body)
     } _: { rig in
-      let witness = Witness()
-      rig.session(delegate: witness).dataTask(with: .device()).resume()
+      let observer = TaskObserver()
+      rig.session(delegate: observer).dataTask(with: .device()).resume()
       for (piece, text) in zip(pieces, ["one", "onetwo", "onetwothree", "onetwothree"]) {
         chunks.yield(Sample(coding, piece).bytes)
-        try await until { witness.data.text == text }
+        try await until { observer.data.text == text }
       }
-      #expect(!witness.isComplete)
+      #expect(!observer.isComplete)
       chunks.finish()
-      try await until { witness.isComplete }
-      #expect(witness.error == nil)
+      try await until { observer.isComplete }
+      #expect(observer.error == nil)
     }
   }
 
@@ -215,12 +215,12 @@ import Testing
       try await withRig(collectionLimit: 1 << 20) { _ in
         Response(status: .ok, fields: [.contentEncoding: sample.coding], body: Body(sample.bytes))
       } _: { rig in
-        let witness = Witness()
+        let observer = TaskObserver()
         let most = Most()
-        witness.onData = { _, data in most.note(data.count) }
-        rig.session(delegate: witness).dataTask(with: .device()).resume()
-        try await until { witness.isComplete }
-        #expect(witness.error == nil && witness.data.count == 32 << 20)
+        observer.onData = { _, data in most.note(data.count) }
+        rig.session(delegate: observer).dataTask(with: .device()).resume()
+        try await until { observer.isComplete }
+        #expect(observer.error == nil && observer.data.count == 32 << 20)
         #expect(most.value <= 256 << 10)
         // The limit counts decompressed bytes.
         let error = await #expect(throws: URLError.self) { try await rig.session().data(from: .device()) }

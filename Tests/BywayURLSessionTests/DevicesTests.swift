@@ -18,7 +18,7 @@ import Testing
       let link = try transports.link("loopback:\(UUID())")
       let origin = Origin.handler { _ in Response(status: .ok, body: Body("the \(name)")) }
       gateways.append(try await Gateway.start(GatewayConfiguration(links: [link], origin: origin)))
-      devices.append(try Device(#require(DeviceName(name)), roads: [link]))
+      devices.append(try Device(#require(DeviceName(name)), links: [link]))
     }
     let client = BywayClient(try DeviceDirectory(devices))
     for name in ["camera", "printer"] {

@@ -47,20 +47,20 @@ import Testing
   @Test("a delegate receives the progress and the file, which is removed after the call")
   func delegate() async throws {
     try await withRig(Self.handler) { rig in
-      let witness = DownloadWitness()
+      let observer = DownloadObserver()
       let access = Mutex<Int?>(nil)
-      witness.onFile = { file in
+      observer.onFile = { file in
         let attributes = try? FileManager.default.attributesOfItem(atPath: file.path)
         access.withLock { $0 = attributes?[.posixPermissions] as? Int }
       }
-      let task = rig.session(delegate: witness).downloadTask(with: .device("/file"))
+      let task = rig.session(delegate: observer).downloadTask(with: .device("/file"))
       task.resume()
-      try await until { witness.isComplete }
-      #expect(witness.events == ["file", "complete"])
-      #expect(witness.content == Self.content)
+      try await until { observer.isComplete }
+      #expect(observer.events == ["file", "complete"])
+      #expect(observer.content == Self.content)
       #expect(access.withLock { $0 } == 0o600)
       var total: Int64 = 0
-      for report in witness.reports {
+      for report in observer.reports {
         total += report.count
         #expect(report.count > 0 && report.written == total && report.expected == Int64(Self.content.count))
       }
@@ -76,10 +76,10 @@ import Testing
     try await withTemporaryFolder { folder in
       let place = URL(fileURLWithPath: folder + "/kept")
       try await withRig(Self.handler) { rig in
-        let witness = DownloadWitness()
-        witness.onFile = { try? FileManager.default.moveItem(at: $0, to: place) }
-        rig.session(delegate: witness).downloadTask(with: .device("/file")).resume()
-        try await until { witness.isComplete }
+        let observer = DownloadObserver()
+        observer.onFile = { try? FileManager.default.moveItem(at: $0, to: place) }
+        rig.session(delegate: observer).downloadTask(with: .device("/file")).resume()
+        try await until { observer.isComplete }
         try await expectNothingIsLeft()
         #expect(try Data(contentsOf: place) == Self.content)
       }
@@ -89,14 +89,14 @@ import Testing
   @Test("a delegate queue with several concurrent calls does not lose the file during the call")
   func concurrentQueue() async throws {
     try await withRig(Self.handler) { rig in
-      let witness = DownloadWitness()
+      let observer = DownloadObserver()
       // There is no event to wait for; without the fix this fails most times.
-      witness.onFile = { _ in usleep(100_000) }
+      observer.onFile = { _ in usleep(100_000) }
       let queue = OperationQueue()
       queue.maxConcurrentOperationCount = 4
-      rig.session(delegate: witness, queue: queue).downloadTask(with: .device("/file")).resume()
-      try await until { witness.content != nil || witness.location != nil }
-      #expect(witness.content == Self.content)
+      rig.session(delegate: observer, queue: queue).downloadTask(with: .device("/file")).resume()
+      try await until { observer.content != nil || observer.location != nil }
+      #expect(observer.content == Self.content)
       try await expectNothingIsLeft()
     }
   }
@@ -119,14 +119,14 @@ import Testing
   @Test("an async download returns a file that the caller owns, and its delegate receives the progress")
   func asyncCall() async throws {
     try await withRig(Self.handler) { rig in
-      let (witness, ofSession) = (DownloadWitness(), DownloadWitness())
+      let (observer, ofSession) = (DownloadObserver(), DownloadObserver())
       let session = rig.session(delegate: ofSession)
-      let (file, response) = try await session.download(from: .device("/long"), delegate: witness)
+      let (file, response) = try await session.download(from: .device("/long"), delegate: observer)
       #expect(response.http?.statusCode == 200)
       #expect(try Data(contentsOf: file) == Self.content)
-      #expect(witness.reports.last?.written == Int64(Self.content.count))
-      #expect(witness.reports.allSatisfy { $0.expected == NSURLSessionTransferSizeUnknown })
-      #expect(witness.events.isEmpty && ofSession.events.isEmpty && ofSession.reports.isEmpty)
+      #expect(observer.reports.last?.written == Int64(Self.content.count))
+      #expect(observer.reports.allSatisfy { $0.expected == NSURLSessionTransferSizeUnknown })
+      #expect(observer.events.isEmpty && ofSession.events.isEmpty && ofSession.reports.isEmpty)
       // The file would have been removed by now.
       _ = try await session.data(from: .device("/empty"))
       #expect(Downloads.files == [file.lastPathComponent])
@@ -153,10 +153,10 @@ import Testing
   @Test("a broken transfer is an error in every form of download, and leaves no file")
   func breaks() async throws {
     try await withRig(Self.handler) { rig in
-      let witness = DownloadWitness()
-      rig.session(delegate: witness).downloadTask(with: .device("/breaks")).resume()
-      try await until { witness.isComplete }
-      #expect(witness.events == ["error"])
+      let observer = DownloadObserver()
+      rig.session(delegate: observer).downloadTask(with: .device("/breaks")).resume()
+      try await until { observer.isComplete }
+      #expect(observer.events == ["error"])
 
       let (file, error): (URL?, (any Error)?) = await withCheckedContinuation { continuation in
         rig.session().downloadTask(with: .device("/breaks")) { file, _, error in
@@ -182,17 +182,17 @@ import Testing
   @Test("a cancelled download leaves no file, and has no resume data in Foundation on Linux")
   func cancelled() async throws {
     try await withRig(Self.handler) { rig in
-      let witness = DownloadWitness()
-      let task = rig.session(delegate: witness).downloadTask(with: .device("/stalls"))
+      let observer = DownloadObserver()
+      let task = rig.session(delegate: observer).downloadTask(with: .device("/stalls"))
       task.resume()
-      try await until { witness.reports.last?.written == Int64(Self.content.count) }
+      try await until { observer.reports.last?.written == Int64(Self.content.count) }
       #expect(Downloads.files.count == 1 && Downloads.openCount == 1)
       let answers = Mutex<[Data?]>([])
       task.cancel { data in answers.withLock { $0.append(data) } }
-      try await until { witness.isComplete }
+      try await until { observer.isComplete }
       #expect(answers.withLock { $0 } == [nil])
-      #expect(witness.events == ["error"])
-      #expect(witness.error?.code == .cancelled)
+      #expect(observer.events == ["error"])
+      #expect(observer.error?.code == .cancelled)
       try await expectNothingIsLeft()
     }
   }
@@ -203,18 +203,18 @@ import Testing
     try await withRig { _ in
       Response(status: .ok, body: body)
     } _: { rig in
-      let witness = DownloadWitness()
-      let task = rig.session(delegate: witness).downloadTask(with: .device())
+      let observer = DownloadObserver()
+      let task = rig.session(delegate: observer).downloadTask(with: .device())
       task.resume()
       chunks.yield(ByteBuffer(string: "one"))
-      try await until { witness.reports.last?.written == 3 }
+      try await until { observer.reports.last?.written == 3 }
       task.suspend()
       chunks.yield(ByteBuffer(string: "two"))
       task.resume()
       chunks.finish()
-      try await until { witness.isComplete }
-      #expect(witness.content?.text == "onetwo")
-      #expect(witness.reports.map(\.count) == [3, 3] && witness.reports.map(\.written) == [3, 6])
+      try await until { observer.isComplete }
+      #expect(observer.content?.text == "onetwo")
+      #expect(observer.reports.map(\.count) == [3, 3] && observer.reports.map(\.written) == [3, 6])
       try await expectNothingIsLeft()
     }
   }
@@ -223,14 +223,14 @@ import Testing
   func nobody() async throws {
     try await withRig(Self.handler) { rig in
       // A data delegate without download methods, and no delegate.
-      let witness = Witness()
-      for session in [rig.session(delegate: witness), rig.session()] {
+      let observer = TaskObserver()
+      for session in [rig.session(delegate: observer), rig.session()] {
         let task = session.downloadTask(with: .device("/file"))
         task.resume()
         try await until { task.state == .completed }
         #expect(Downloads.files.isEmpty)
       }
-      #expect(witness.events == ["complete"])
+      #expect(observer.events == ["complete"])
     }
   }
 
@@ -296,10 +296,10 @@ import Testing
         let reason = (error as? URLError)?.userInfo[NSLocalizedFailureReasonErrorKey] as? String
         return reason?.contains("BywayClient.download(_:to:)") == true
       }
-      let witness = DownloadWitness()
-      session(witness).downloadTask(with: .device()).resume()
-      try await until { witness.isComplete }
-      #expect(isClear(witness.error))
+      let observer = DownloadObserver()
+      session(observer).downloadTask(with: .device()).resume()
+      try await until { observer.isComplete }
+      #expect(isClear(observer.error))
 
       let error: (any Error)? = await withCheckedContinuation { continuation in
         session().downloadTask(with: .device()) { _, _, error in continuation.resume(returning: error) }.resume()

@@ -31,16 +31,16 @@ import Testing
       started.add(1, ordering: .relaxed)
       return try await Self.silent { stopped.add(1, ordering: .relaxed) }(request)
     } _: { rig in
-      let witness = Witness()
-      let task = rig.session(delegate: witness).dataTask(with: .device())
+      let observer = TaskObserver()
+      let task = rig.session(delegate: observer).dataTask(with: .device())
       task.resume()
       try await until { started.load(ordering: .relaxed) == 1 }
       task.cancel()
       task.cancel()
-      try await until { witness.isComplete }
-      #expect(witness.events == ["error"])
-      #expect(witness.error?.code == .cancelled)
-      #expect(witness.error?.userInfo["NSErrorFailingURLStringKey"] as? String == "http://device/")
+      try await until { observer.isComplete }
+      #expect(observer.events == ["error"])
+      #expect(observer.error?.code == .cancelled)
+      #expect(observer.error?.userInfo["NSErrorFailingURLStringKey"] as? String == "http://device/")
       try await until { stopped.load(ordering: .relaxed) == 1 }
     }
   }
@@ -48,12 +48,12 @@ import Testing
   @Test("a task that is cancelled before it starts ends once")
   func cancelledBefore() async throws {
     try await withRig(Self.silent()) { rig in
-      let witness = Witness()
-      let task = rig.session(delegate: witness).dataTask(with: .device())
+      let observer = TaskObserver()
+      let task = rig.session(delegate: observer).dataTask(with: .device())
       task.cancel()
-      try await until { witness.isComplete }
+      try await until { observer.isComplete }
       task.resume()
-      #expect(witness.events == ["error"])
+      #expect(observer.events == ["error"])
     }
   }
 
@@ -75,13 +75,13 @@ import Testing
     try await withRig { _ in
       Response(status: .ok, body: body)
     } _: { rig in
-      let witness = Witness()
-      witness.onData = { task, _ in task.cancel() }
-      rig.session(delegate: witness).dataTask(with: .device()).resume()
+      let observer = TaskObserver()
+      observer.onData = { task, _ in task.cancel() }
+      rig.session(delegate: observer).dataTask(with: .device()).resume()
       for _ in 0..<1000 { chunks.yield(ByteBuffer(repeating: 1, count: 1000)) }
-      try await until { witness.isComplete }
-      #expect(witness.events == ["response 200", "data", "error"])
-      #expect(witness.data.count < 1_000_000)
+      try await until { observer.isComplete }
+      #expect(observer.events == ["response 200", "data", "error"])
+      #expect(observer.data.count < 1_000_000)
     }
   }
 
@@ -93,24 +93,24 @@ import Testing
       requests.add(1, ordering: .relaxed)
       return Response(status: .ok, body: body)
     } _: { rig in
-      let witness = Witness()
-      let task = rig.session(delegate: witness).dataTask(with: .device())
+      let observer = TaskObserver()
+      let task = rig.session(delegate: observer).dataTask(with: .device())
       task.resume()
       chunks.yield(ByteBuffer(string: "one"))
-      try await until { witness.data.text == "one" }
+      try await until { observer.data.text == "one" }
       task.suspend()
       chunks.yield(ByteBuffer(string: "two"))
       // There is no event to wait for; a defect makes this fail sometimes.
       try await Task.sleep(for: .milliseconds(200))
-      #expect(witness.data.text == "one")
+      #expect(observer.data.text == "one")
       task.resume()
-      try await until { witness.data.text == "onetwo" }
+      try await until { observer.data.text == "onetwo" }
       task.suspend()
       task.resume()
       task.resume()
       chunks.finish()
-      try await until { witness.isComplete }
-      #expect(witness.events == ["response 200", "data", "complete"])
+      try await until { observer.isComplete }
+      #expect(observer.events == ["response 200", "data", "complete"])
       #expect(requests.load(ordering: .relaxed) == 1)
     }
   }
@@ -118,13 +118,13 @@ import Testing
   @Test("a suspended task can be cancelled")
   func suspendedAndCancelled() async throws {
     try await withRig(Self.silent()) { rig in
-      let witness = Witness()
-      let task = rig.session(delegate: witness).dataTask(with: .device())
+      let observer = TaskObserver()
+      let task = rig.session(delegate: observer).dataTask(with: .device())
       task.resume()
       task.suspend()
       task.cancel()
-      try await until { witness.isComplete }
-      #expect(witness.events == ["error"])
+      try await until { observer.isComplete }
+      #expect(observer.events == ["error"])
     }
   }
 
@@ -168,11 +168,11 @@ import Testing
       }
       async let running = rig.session(configure).data(from: .device()).0
 
-      let held = Witness()
+      let held = TaskObserver()
       let queue = OperationQueue()
       queue.maxConcurrentOperationCount = 1
       rig.session(delegate: held, queue: queue, configure).dataTask(with: .device()).resume()
-      let suspended = Witness()
+      let suspended = TaskObserver()
       let task = rig.session(delegate: suspended, configure).dataTask(with: .device())
       task.resume()
       try await until { !held.data.isEmpty && !suspended.data.isEmpty }
@@ -213,7 +213,7 @@ import Testing
   @Test("a session can be invalidated while tasks run")
   func invalidated() async throws {
     try await withRig(Self.silent()) { rig in
-      let session = rig.session(delegate: Witness())
+      let session = rig.session(delegate: TaskObserver())
       let tasks = (0..<20).map { _ in session.dataTask(with: .device()) }
       for task in tasks { task.resume() }
       session.invalidateAndCancel()

@@ -35,7 +35,7 @@ import Testing
 
   private func fetch(_ url: URL, over link: Link, _ policy: TLSPolicy) async throws -> String {
     var configuration = BywayClient.Configuration.defaults
-    configuration.interceptors = [Tunnel(policy)]
+    configuration.interceptors = [EndToEndTLS(policy)]
     let client = BywayClient(link, configuration: configuration)
     let bridge = try Bridge([Route(Scope(schemes: ["https"]), over: client)])
     let session = URLSession(configuration: .byway(bridge))

@@ -37,39 +37,39 @@ import Testing
   @Test("the delegate answers a challenge, and later tasks of the session log in without another")
   func delegate() async throws {
     try await withRig(Self.site) { rig in
-      let witness = Witness()
-      witness.challenge = { _ in (.useCredential, Self.credential("secret")) }
-      let session = rig.session(delegate: witness)
+      let observer = TaskObserver()
+      observer.challenge = { _ in (.useCredential, Self.credential("secret")) }
+      let session = rig.session(delegate: observer)
       var request = URLRequest(url: .device("/a"))
       request.httpMethod = "POST"
       request.httpBody = Data("hello".utf8)
       session.dataTask(with: request).resume()
-      try await until { witness.isComplete }
-      #expect(witness.events == ["challenge Basic device:80 panel 0", "response 200", "data", "complete"])
-      #expect(witness.data.text == "POST hello")
+      try await until { observer.isComplete }
+      #expect(observer.events == ["challenge Basic device:80 panel 0", "response 200", "data", "complete"])
+      #expect(observer.data.text == "POST hello")
 
       #expect(try await session.data(from: .device("/b")).0.text == "GET ")
-      #expect(witness.events.count == 4)
+      #expect(observer.events.count == 4)
     }
   }
 
   @Test("a delegate is asked again after wrong credentials, with the number of failures")
   func wrong() async throws {
     try await withRig(Self.site) { rig in
-      let witness = Witness()
-      witness.challenge = { (.useCredential, Self.credential($0.previousFailureCount < 2 ? "guess" : "secret")) }
-      let (data, _) = try await rig.session().data(from: .device(), delegate: witness)
+      let observer = TaskObserver()
+      observer.challenge = { (.useCredential, Self.credential($0.previousFailureCount < 2 ? "guess" : "secret")) }
+      let (data, _) = try await rig.session().data(from: .device(), delegate: observer)
       #expect(data.text == "GET ")
-      #expect(witness.events == (0..<3).map { "challenge Basic device:80 panel \($0)" } + ["response 200", "data"])
+      #expect(observer.events == (0..<3).map { "challenge Basic device:80 panel \($0)" } + ["response 200", "data"])
     }
   }
 
   @Test("a delegate that repeats the same wrong credentials receives the 401 in the end")
   func stubborn() async throws {
     try await withRig(Self.site) { rig in
-      let witness = Witness()
-      witness.challenge = { _ in (.useCredential, Self.credential("guess")) }
-      let (_, response) = try await rig.session().data(from: .device(), delegate: witness)
+      let observer = TaskObserver()
+      observer.challenge = { _ in (.useCredential, Self.credential("guess")) }
+      let (_, response) = try await rig.session().data(from: .device(), delegate: observer)
       #expect(response.http?.statusCode == 401)
     }
   }
@@ -77,14 +77,14 @@ import Testing
   @Test("a cancelled challenge cancels the task, and a rejected one delivers the 401")
   func refusals() async throws {
     try await withRig(Self.site) { rig in
-      let witness = Witness()
-      witness.challenge = { _ in (.cancelAuthenticationChallenge, nil) }
+      let observer = TaskObserver()
+      observer.challenge = { _ in (.cancelAuthenticationChallenge, nil) }
       let error = await #expect(throws: URLError.self) {
-        try await rig.session().data(from: .device(), delegate: witness)
+        try await rig.session().data(from: .device(), delegate: observer)
       }
       #expect(error?.code == .cancelled)
-      witness.challenge = { _ in (.rejectProtectionSpace, nil) }
-      let (_, response) = try await rig.session().data(from: .device(), delegate: witness)
+      observer.challenge = { _ in (.rejectProtectionSpace, nil) }
+      let (_, response) = try await rig.session().data(from: .device(), delegate: observer)
       #expect(response.http?.statusCode == 401)
     }
   }
@@ -131,9 +131,9 @@ import Testing
   @Test("a session does not use credentials from another session's delegate")
   func apart() async throws {
     try await withRig(Self.site) { rig in
-      let witness = Witness()
-      witness.challenge = { _ in (.useCredential, Self.credential("secret")) }
-      _ = try await rig.session().data(from: .device(), delegate: witness)
+      let observer = TaskObserver()
+      observer.challenge = { _ in (.useCredential, Self.credential("secret")) }
+      _ = try await rig.session().data(from: .device(), delegate: observer)
       let (_, response) = try await rig.session().data(from: .device())
       #expect(response.http?.statusCode == 401)
     }
@@ -155,14 +155,14 @@ import Testing
       let wanted = ["Digest ", "username=\"Mufasa\"", "uri=\"/dir/index.html\"", "qop=auth", "algorithm=SHA-256"]
       return Response(status: wanted.allSatisfy(field.contains) ? .ok : .badRequest, body: Body(field))
     } _: { rig in
-      let witness = Witness()
-      witness.challenge = { _ in
+      let observer = TaskObserver()
+      observer.challenge = { _ in
         (.useCredential, URLCredential(user: "Mufasa", password: "Circle of Life", persistence: .none))
       }
-      let (data, response) = try await rig.session().data(from: .device("/dir/index.html"), delegate: witness)
+      let (data, response) = try await rig.session().data(from: .device("/dir/index.html"), delegate: observer)
       #expect(response.http?.statusCode == 200)
       #expect(!data.text.contains("Circle"))
-      #expect(witness.events.first == "challenge Digest device:80 http-auth@example.org 0")
+      #expect(observer.events.first == "challenge Digest device:80 http-auth@example.org 0")
       #expect(challenges.withLock { $0 } == 1)
     }
   }

@@ -49,53 +49,53 @@ import Testing
   @Test("the delegate is asked about a redirect before it receives a response")
   func asked() async throws {
     try await withRig(Self.site) { rig in
-      let witness = Witness()
-      rig.session(delegate: witness).dataTask(with: .device("/303")).resume()
-      try await until { witness.isComplete }
+      let observer = TaskObserver()
+      rig.session(delegate: observer).dataTask(with: .device("/303")).resume()
+      try await until { observer.isComplete }
       #expect(
-        witness.events == ["redirect 303 GET http://device/end?a=b", "response 200", "data", "complete"])
+        observer.events == ["redirect 303 GET http://device/end?a=b", "response 200", "data", "complete"])
     }
   }
 
   @Test("a delegate that refuses a redirect receives it as the response")
   func refused() async throws {
     try await withRig(Self.site) { rig in
-      let witness = Witness()
-      witness.redirect = { _, _ in nil }
-      rig.session(delegate: witness).dataTask(with: .device("/303")).resume()
-      try await until { witness.isComplete }
-      #expect(witness.response?.statusCode == 303)
-      #expect(witness.data.text == "moved")
-      #expect(witness.response?.url == .device("/303"))
+      let observer = TaskObserver()
+      observer.redirect = { _, _ in nil }
+      rig.session(delegate: observer).dataTask(with: .device("/303")).resume()
+      try await until { observer.isComplete }
+      #expect(observer.response?.statusCode == 303)
+      #expect(observer.data.text == "moved")
+      #expect(observer.response?.url == .device("/303"))
     }
   }
 
   @Test("a delegate can replace the request of a redirect")
   func changed() async throws {
     try await withRig(Self.site) { rig in
-      let witness = Witness()
-      witness.redirect = { _, request in
+      let observer = TaskObserver()
+      observer.redirect = { _, request in
         var request = request
         request.url = .device("/chosen")
         request.setValue("new", forHTTPHeaderField: "Authorization")
         return request
       }
-      rig.session(delegate: witness).dataTask(with: .device("/303")).resume()
-      try await until { witness.isComplete }
-      #expect(witness.data.text == "GET /chosen new ")
-      #expect(witness.response?.url == .device("/chosen"))
+      rig.session(delegate: observer).dataTask(with: .device("/303")).resume()
+      try await until { observer.isComplete }
+      #expect(observer.data.text == "GET /chosen new ")
+      #expect(observer.response?.url == .device("/chosen"))
     }
   }
 
   @Test("the delegate of an async call is asked about a redirect as well")
   func taskDelegate() async throws {
     try await withRig(Self.site) { rig in
-      let witness = Witness()
-      witness.redirect = { _, _ in nil }
-      let (_, response) = try await rig.session().data(from: .device("/303"), delegate: witness)
+      let observer = TaskObserver()
+      observer.redirect = { _, _ in nil }
+      let (_, response) = try await rig.session().data(from: .device("/303"), delegate: observer)
       #expect(response.http?.statusCode == 303)
-      #expect(witness.events == ["redirect 303 GET http://device/end?a=b", "response 303", "data"])
-      #expect(witness.data.text == "moved")
+      #expect(observer.events == ["redirect 303 GET http://device/end?a=b", "response 303", "data"])
+      #expect(observer.data.text == "moved")
     }
   }
 

@@ -42,13 +42,13 @@ import Testing
     let long = try await session.data(from: .device("/long.txt")).0
     #expect(long == FileManager.default.contents(atPath: text))
 
-    let witness = Witness()
-    witness.challenge = { _ in
+    let observer = TaskObserver()
+    observer.challenge = { _ in
       (.useCredential, URLCredential(user: "admin", password: "secret", persistence: .forSession))
     }
-    let secret = try await session.data(from: .device("/secret/users"), delegate: witness).0
+    let secret = try await session.data(from: .device("/secret/users"), delegate: observer).0
     #expect(secret.text == "admin:{PLAIN}secret\n")
-    #expect(witness.events.first == "challenge Basic device:80 panel 0")
+    #expect(observer.events.first == "challenge Basic device:80 panel 0")
 
     await client.shutDown()
     await gateway.stop(within: .seconds(1))

@@ -59,13 +59,13 @@ import Testing
   func data() async throws {
     try await withRig(Self.echo) { rig in
       let bytes = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0) })
-      let witness = Witness()
-      rig.session(delegate: witness).uploadTask(with: Self.post(), from: bytes).resume()
-      try await until { witness.isComplete }
-      #expect(witness.data == bytes)
-      #expect(witness.sent.last == 1_000_000)
-      #expect(witness.sent.count > 5)
-      #expect(witness.sent == witness.sent.sorted())
+      let observer = TaskObserver()
+      rig.session(delegate: observer).uploadTask(with: Self.post(), from: bytes).resume()
+      try await until { observer.isComplete }
+      #expect(observer.data == bytes)
+      #expect(observer.sent.last == 1_000_000)
+      #expect(observer.sent.count > 5)
+      #expect(observer.sent == observer.sent.sorted())
     }
   }
 
@@ -88,12 +88,12 @@ import Testing
   @Test("a streamed upload asks the delegate for its stream")
   func streamed() async throws {
     try await withRig(Self.echo) { rig in
-      let witness = Witness()
-      witness.stream = { InputStream(data: Data("made by the delegate".utf8)) }
-      rig.session(delegate: witness).uploadTask(withStreamedRequest: Self.post()).resume()
-      try await until { witness.isComplete }
-      #expect(witness.events == ["stream", "response 200", "data", "complete"])
-      #expect(witness.data.text == "made by the delegate")
+      let observer = TaskObserver()
+      observer.stream = { InputStream(data: Data("made by the delegate".utf8)) }
+      rig.session(delegate: observer).uploadTask(withStreamedRequest: Self.post()).resume()
+      try await until { observer.isComplete }
+      #expect(observer.events == ["stream", "response 200", "data", "complete"])
+      #expect(observer.data.text == "made by the delegate")
     }
   }
 
@@ -121,11 +121,11 @@ import Testing
   @Test("a streamed upload without a stream fails with an explanation")
   func noStream() async throws {
     try await withRig(Self.echo) { rig in
-      let witness = Witness()
-      rig.session(delegate: witness).uploadTask(withStreamedRequest: Self.post()).resume()
-      try await until { witness.isComplete }
-      #expect(witness.error?.code == .requestBodyStreamExhausted)
-      #expect(witness.error?.localizedDescription.contains("needNewBodyStream") == true)
+      let observer = TaskObserver()
+      rig.session(delegate: observer).uploadTask(withStreamedRequest: Self.post()).resume()
+      try await until { observer.isComplete }
+      #expect(observer.error?.code == .requestBodyStreamExhausted)
+      #expect(observer.error?.localizedDescription.contains("needNewBodyStream") == true)
     }
   }
 }

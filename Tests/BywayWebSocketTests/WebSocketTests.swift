@@ -40,7 +40,7 @@ import Testing
     var policy = TLSPolicy()
     try policy.trust.add(certificatesIn: authority.authority, for: "127.0.0.1")
     let origin = Origin.handler { _ in Response(status: .ok) }
-    try await SocketRig.with(origin, allowing: "\(server.endpoint)", interceptors: [Tunnel(policy)]) { client in
+    try await SocketRig.with(origin, allowing: "\(server.endpoint)", interceptors: [EndToEndTLS(policy)]) { client in
       try await client.withWebSocket("wss://\(server.endpoint)/", protocols: ["other", "chat"]) { socket in
         #expect(socket.subprotocol == "chat")
         var messages = socket.messages.makeAsyncIterator()

@@ -68,13 +68,13 @@ import TransportTestSupport
   }
 
   @Test("an unknown peer that dials and sends nothing has no effect")
-  func stranger() async throws {
+  func unknownPeer() async throws {
     let client = try client()
     let gateway = try await gateway("first")
     try await #expect(answer(client) == "first")
-    let stranger = try await knock()
+    let unknownPeer = try await knock()
     for _ in 0..<20 { try await #expect(answer(client) == "first") }
-    try? await stranger.close()
+    try? await unknownPeer.close()
     let second = try await self.gateway("second")
     #expect(try await eventually { try await answer(client) == "second" })
     await client.shutDown()
@@ -92,7 +92,7 @@ import TransportTestSupport
     private let record: LogRecord
 
     init(
-      _ link: Link, _ names: [String], _ sharing: GatewaySharing, mostGuests: Int, _ record: LogRecord
+      _ link: Link, _ names: [String], _ sharing: GatewaySharing, mostCandidates: Int, _ record: LogRecord
     ) async throws {
       self.record = record
       try await eventLoop.submit { [self] in
@@ -104,7 +104,7 @@ import TransportTestSupport
         }
         self.upstreams = upstreams
         hub = InboundHub(
-          link, on: eventLoop, hop: nil, liveness: .ofServer, siblings: nil, mostGuests: mostGuests,
+          link, on: eventLoop, hop: nil, liveness: .ofServer, siblings: nil, mostCandidates: mostCandidates,
           logger: record.logger
         ) { [upstreams] claim, _, _ in upstreams[claim.name?.text ?? ""] }
         hub?.start()
@@ -127,9 +127,9 @@ import TransportTestSupport
   }
 
   private func house(
-    _ names: String..., sharing: GatewaySharing = .newest, mostGuests: Int = InboundHub.usualGuests
+    _ names: String..., sharing: GatewaySharing = .newest, mostCandidates: Int = InboundHub.usualCandidates
   ) async throws -> House {
-    try await House(transports.link(address), names, sharing, mostGuests: mostGuests, record)
+    try await House(transports.link(address), names, sharing, mostCandidates: mostCandidates, record)
   }
 
   @Test("each gateway gets the requests for its own name")
@@ -149,24 +149,24 @@ import TransportTestSupport
   @Test("a gateway with an unknown name or none is disconnected, and logged")
   func unknown() async throws {
     let house = try await house("printer")
-    let stranger = try await gateway("a stranger", named: "stranger")
+    let unknownPeer = try await gateway("an unknown device", named: "unknown")
     #expect(
       try await eventually {
-        record.all.contains { $0.contains("is not one of the devices") && $0.contains("stranger") }
+        record.all.contains { $0.contains("is not one of the devices") && $0.contains("unknown") }
       })
     let nameless = try await gateway("nameless")
     let printer = try await gateway("the printer", named: "printer")
     try await #expect(house.get("printer") == "the printer")
     try await house.stop()
-    for gateway in [stranger, nameless, printer] { await gateway.stop(within: .zero) }
+    for gateway in [unknownPeer, nameless, printer] { await gateway.stop(within: .zero) }
   }
 
   @Test("the peers that have been silent for longest are disconnected to admit new ones")
   func silent() async throws {
-    let house = try await house("printer", mostGuests: 2)
-    var strangers: [any Channel] = []
+    let house = try await house("printer", mostCandidates: 2)
+    var unknownPeers: [any Channel] = []
     for _ in 0..<8 {
-      strangers.append(try await knock())
+      unknownPeers.append(try await knock())
     }
     let begin = ContinuousClock.now
     let printer = try await gateway("the printer", named: "printer")
@@ -174,7 +174,7 @@ import TransportTestSupport
     // A peer is given five seconds to answer.
     #expect(ContinuousClock.now - begin < .seconds(4))
     try await house.stop()
-    for stranger in strangers { try? await stranger.close() }
+    for unknownPeer in unknownPeers { try? await unknownPeer.close() }
     await printer.stop(within: .zero)
   }
 

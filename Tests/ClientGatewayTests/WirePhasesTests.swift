@@ -13,7 +13,7 @@ import Testing
 /// Recorded phases of an exchange, compared with the times that the gateway at the other end of the line has seen.
 @Suite("Phases on the wire", .serialized, .timeLimit(.minutes(1))) struct WirePhasesTests {
   /// A record of requests at the gateway with the times of its responses.
-  private final class Witness: Sendable {
+  private final class VisitRecorder: Sendable {
     struct Visit {
       let begun: NIODeadline
       var answered: NIODeadline?
@@ -26,7 +26,7 @@ import Testing
     func answer(_ path: String) { visits.withLock { $0[path]?.answered = .now() } }
   }
 
-  private let witness = Witness()
+  private let visitRecorder = VisitRecorder()
   private let observer = RecordingObserver()
 
   /// Runs requests over a line whose handler needs 100 ms for each.
@@ -38,12 +38,12 @@ import Testing
     let gateway = try await Gateway.start(
       GatewayConfiguration(
         links: [try transports.link("serial:\(folder["far"])?baud=115200")],
-        origin: .handler { [witness] request in
+        origin: .handler { [visitRecorder] request in
           let path = request.head.path ?? ""
           let asked = try await request.body.collect(upTo: 1 << 20)
-          witness.begin(path)
+          visitRecorder.begin(path)
           try await Task.sleep(for: .milliseconds(100))
-          witness.answer(path)
+          visitRecorder.answer(path)
           return Response(status: .ok, body: Body(ByteBuffer(repeating: 7, count: asked.readableBytes > 0 ? 1 : 2000)))
         }))
     var configuration = BywayClient.Configuration.defaults
@@ -78,7 +78,7 @@ import Testing
     }
     // The first requests open the link.
     let records = observer.heard.ended.dropFirst(2)
-    let visits = records.map { record in record.path.flatMap { witness.visit($0) } }
+    let visits = records.map { record in record.path.flatMap { visitRecorder.visit($0) } }
     let arrived = zip(records, visits).map { milliseconds($0.wire.arrived, $1?.begun) }
     let replied = zip(records, visits).map { milliseconds($0.wire.replied, $1?.answered) }
     let queued = records.map { milliseconds($0.wire.left, $0.sent) }
@@ -107,7 +107,7 @@ import Testing
     }
     let records = observer.heard.ended.filter { $0.method == "GET" }.dropFirst()
     let arrived = records.map { record in
-      milliseconds(record.wire.arrived, record.path.flatMap { witness.visit($0)?.begun })
+      milliseconds(record.wire.arrived, record.path.flatMap { visitRecorder.visit($0)?.begun })
     }
     let queued = records.compactMap { milliseconds($0.wire.left, $0.sent) }.sorted()
     #expect(isOftenClose(arrived), "\(arrived)")

@@ -102,8 +102,8 @@ def lists_by_strings(proxy):
     while not any(map(name.fullmatch, proxy.devices())):
         expect(time.monotonic() < deadline, f"it is not listed: {proxy.devices()}")
         time.sleep(0.2)
-    roads = [road for device in proxy.devices().values() for road in device["roads"]]
-    expect(not any("ttyS" in road for road in roads), f"a 16550 is listed: {roads}")
+    links = [link for device in proxy.devices().values() for link in device["links"]]
+    expect(not any("ttyS" in link for link in links), f"a 16550 is listed: {links}")
 
 
 def goes_and_returns(proxy, machine, serial):

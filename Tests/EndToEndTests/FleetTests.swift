@@ -37,9 +37,9 @@ extension EndToEnd {
       #expect(try await fleet.homes(of: names) == moved)
 
       // A hub without the device says so, and does not list its other devices.
-      let stranger = try await fleet.get("d10", at: fleet.balancers[0].users)
-      #expect(stranger.status == 421)
-      #expect(!names.contains { stranger.text.contains("\"\($0)\"") }, "\(stranger.text)")
+      let unknownPeer = try await fleet.get("d10", at: fleet.balancers[0].users)
+      #expect(unknownPeer.status == 421)
+      #expect(!names.contains { unknownPeer.text.contains("\"\($0)\"") }, "\(unknownPeer.text)")
       await fleet.stop()
     }
   }

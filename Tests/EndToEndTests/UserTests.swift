@@ -25,8 +25,8 @@ extension EndToEnd {
         let list = try await hub.fetch("byway", "/devices.json", as: user)
         #expect(list.text.contains("https://\(mine).devices.example") && !list.text.contains(other), "\(list.text)")
       }
-      for stranger in [hub.anyone, hub.login("carol", "wrong"), hub.certificate(hub.device)] {
-        let answer = try await hub.fetch("printer", with: stranger)
+      for unknownPeer in [hub.anyone, hub.login("carol", "wrong"), hub.certificate(hub.device)] {
+        let answer = try await hub.fetch("printer", with: unknownPeer)
         #expect(
           answer.status == 401 && answer.values("www-authenticate") == [#"Basic realm="Devices", charset="UTF-8""#])
       }

@@ -16,7 +16,7 @@ import Testing
     let client = RawClient(handshake: false)
     client.send(bytes: Array(bytes.utf8))
     let failure = try #require(client.events.failure)
-    #expect(failure.isOfAStranger)
+    #expect(failure.isOfUnexpectedPeer)
     #expect(failure.message.contains(quote), "\(failure.message)")
     #expect(client.server.isFinished)
   }
@@ -32,7 +32,7 @@ import Testing
     client.receive(ByteBuffer(string: bytes), at: .uptimeNanoseconds(1))
     var events: [HTTP2Event] = []
     while let event = client.nextEvent() { events.append(event) }
-    #expect(events.failure?.isOfAStranger == true)
+    #expect(events.failure?.isOfUnexpectedPeer == true)
     // The request was never sent.
     #expect(events.first == .closed(id, .protocolError, isUnprocessed: true))
   }
@@ -45,7 +45,7 @@ import Testing
     client.server.receiveEnd(at: .uptimeNanoseconds(1))
     var failure: HTTP2Failure?
     while let event = client.server.nextEvent() { if case .failed(let told) = event { failure = told } }
-    #expect(failure?.isOfAStranger == true)
+    #expect(failure?.isOfUnexpectedPeer == true)
     #expect(failure?.message.contains(#"sent "\#(bytes)" and ended the link"#) == true, "\(failure?.message ?? "")")
   }
 
@@ -240,7 +240,7 @@ import Testing
 }
 
 extension HTTP2Failure {
-  fileprivate var isOfAStranger: Bool {
+  fileprivate var isOfUnexpectedPeer: Bool {
     if case .notHTTP2(let heard) = kind { !heard.isEmpty } else { false }
   }
 }

@@ -98,7 +98,7 @@ import Testing
     #expect(parts(pair.toClient).first?.id == id)
   }
 
-  @Test("a new stream shares with earlier ones, and does not starve them") func newcomer() throws {
+  @Test("a new stream shares with earlier ones, and does not starve them") func newStream() throws {
     let (pair, ids) = try responses([nil])
     carry(pair, pieces: 50)
     let id = try pair.client.submitRequest(.get(), endStream: true)

@@ -39,7 +39,7 @@ func trust(_ configuration: inout BywayClient.Configuration) throws {
   try policy.trust.add(certificatesIn: "device.pem", for: "device.example")
   policy.identities = [try ClientIdentity(certificate: "me.pem", key: "me.key", hosts: ["*.example.com"])]
   policy.peerNames = [try PeerName(host: "site.example", dial: "203.0.113.7")]
-  configuration.interceptors = [Redirect(), Tunnel(policy)]
+  configuration.interceptors = [Redirect(), EndToEndTLS(policy)]
 }
 
 /// docs/urlsession.md

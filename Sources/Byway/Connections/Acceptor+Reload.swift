@@ -34,19 +34,19 @@ extension Acceptor {
   }
 
   /// Restores the previous listeners.
-  func reopen(_ entrances: [Entrance]) async {
-    for entrance in entrances {
+  func reopen(_ endpoints: [Endpoint]) async {
+    for endpoint in endpoints {
       do {
-        let again = try await open(entrance.link)
+        let again = try await open(endpoint.link)
         let isStopping = state.withLock { state in
-          state.entrances = state.entrances.map { $0 === entrance ? again : $0 }
+          state.endpoints = state.endpoints.map { $0 === endpoint ? again : $0 }
           return state.isStopping
         }
         if isStopping { await again.listener.close() } else { accept(from: again) }
       } catch {
         logger.error(
           "A link is lost, because neither its old nor its new options can be used",
-          metadata: ["link": "\(entrance.link.address)", "reason": "\(error)"])
+          metadata: ["link": "\(endpoint.link.address)", "reason": "\(error)"])
       }
     }
   }

@@ -11,7 +11,7 @@ package final class Acceptor: Sendable {
   package typealias Serve = @Sendable (any Channel, Link, Logger) throws -> any ServedConnection
 
   /// A listener, and the task that accepts its channels.
-  final class Entrance: Sendable {
+  final class Endpoint: Sendable {
     /// The link that it was made for.
     let link: Link
     let listener: any Listener
@@ -27,9 +27,9 @@ package final class Acceptor: Sendable {
 
   struct State {
     /// The listeners, in the order of the links.
-    var entrances: [Entrance]
+    var endpoints: [Endpoint]
     var accepting: [ObjectIdentifier: Task<(any Error)?, Never>] = [:]
-    var connections: [ObjectIdentifier: (box: ConnectionBox, entrance: Entrance)] = [:]
+    var connections: [ObjectIdentifier: (box: ConnectionBox, endpoint: Endpoint)] = [:]
     var isStopping = false
     var run: Task<Void, any Error>?
   }
@@ -41,11 +41,11 @@ package final class Acceptor: Sendable {
   let state: Mutex<State>
 
   /// The bound addresses, in the order of the links.
-  package var addresses: [LinkAddress] { state.withLock { $0.entrances.map(\.listener.address) } }
+  package var addresses: [LinkAddress] { state.withLock { $0.endpoints.map(\.listener.address) } }
 
   /// The bound addresses, each with the reason why it cannot be reached, if any.
-  package var entrances: [(address: LinkAddress, obstacle: String?)] {
-    state.withLock(\.entrances).map { ($0.listener.address, $0.listener.obstacle) }
+  package var endpoints: [(address: LinkAddress, unavailableReason: String?)] {
+    state.withLock(\.endpoints).map { ($0.listener.address, $0.listener.unavailableReason) }
   }
 
   /// Listens on every link.
@@ -65,7 +65,7 @@ package final class Acceptor: Sendable {
     self.limit = limit
     self.logger = logger
     self.serve = serve
-    state = Mutex(State(entrances: []))
+    state = Mutex(State(endpoints: []))
     limit.onFull { [weak self] in self?.makeRoom() }
   }
 
@@ -78,8 +78,8 @@ package final class Acceptor: Sendable {
   /// Returns the open connections, each with its link.
   package func connections() async -> [ServedLink] {
     var links: [ServedLink] = []
-    for (box, entrance) in state.withLock({ Array($0.connections.values) }) {
-      links.append(await box.link(at: entrance.listener.address))
+    for (box, endpoint) in state.withLock({ Array($0.connections.values) }) {
+      links.append(await box.link(at: endpoint.listener.address))
     }
     return links.sorted { $0.since < $1.since }
   }
@@ -89,43 +89,43 @@ package final class Acceptor: Sendable {
 
   /// Stops accepting, lets running requests finish within that time, then closes the remaining connections.
   package func stop(within patience: TimeAmount) async {
-    let entrances = state.withLock { state in
+    let endpoints = state.withLock { state in
       state.isStopping = true
-      return state.entrances
+      return state.endpoints
     }
     let deadline = NIODeadline.now() + patience
-    await leave(entrances, by: deadline)
+    await leave(endpoints, by: deadline)
     // Connections of links that were removed before.
     await drain(state.withLock { $0.connections.values.map(\.box) }, by: deadline)
     try? await waitUntilEnded()
   }
 
-  func leave(_ entrances: [Entrance], by deadline: NIODeadline) async {
+  func leave(_ endpoints: [Endpoint], by deadline: NIODeadline) async {
     await withTaskGroup(of: Void.self) { group in
-      for entrance in entrances { group.addTask { await self.leave(entrance, by: deadline) } }
+      for endpoint in endpoints { group.addTask { await self.leave(endpoint, by: deadline) } }
     }
   }
 
   /// Closes these listeners. Their connections may finish by the deadline, which is not waited for.
-  func depart(from entrances: [Entrance], by deadline: NIODeadline) async {
-    for entrance in entrances { await close(entrance) }
+  func depart(from endpoints: [Endpoint], by deadline: NIODeadline) async {
+    for endpoint in endpoints { await close(endpoint) }
     // Ends by the deadline, and with the connections, which the acceptor waits for.
-    for entrance in entrances { Task { await self.drain(self.connections(of: entrance), by: deadline) } }
+    for endpoint in endpoints { Task { await self.drain(self.connections(of: endpoint), by: deadline) } }
   }
 
-  private func leave(_ entrance: Entrance, by deadline: NIODeadline) async {
-    await close(entrance)
-    await drain(connections(of: entrance), by: deadline)
+  private func leave(_ endpoint: Endpoint, by deadline: NIODeadline) async {
+    await close(endpoint)
+    await drain(connections(of: endpoint), by: deadline)
   }
 
-  private func close(_ entrance: Entrance) async {
-    await entrance.listener.close()
+  private func close(_ endpoint: Endpoint) async {
+    await endpoint.listener.close()
     // Connections that were accepted before are still served: their clients have connected successfully.
-    _ = await state.withLock { $0.accepting[ObjectIdentifier(entrance)] }?.value
+    _ = await state.withLock { $0.accepting[ObjectIdentifier(endpoint)] }?.value
   }
 
-  private func connections(of entrance: Entrance) -> [ConnectionBox] {
-    state.withLock { $0.connections.values.filter { $0.entrance === entrance }.map(\.box) }
+  private func connections(of endpoint: Endpoint) -> [ConnectionBox] {
+    state.withLock { $0.connections.values.filter { $0.endpoint === endpoint }.map(\.box) }
   }
 
   private func drain(_ connections: [ConnectionBox], by deadline: NIODeadline) async {
@@ -136,9 +136,9 @@ package final class Acceptor: Sendable {
     if cut > 0 { logger.warning("Stopped before every request had ended", metadata: ["requests": "\(cut)"]) }
   }
 
-  func open(_ link: Link) async throws -> Entrance {
+  func open(_ link: Link) async throws -> Endpoint {
     let context = LinkContext(group: group, logger: logger, deadline: .now() + .seconds(10), connections: limit)
-    return Entrance(link, try await link.accept(context))
+    return Endpoint(link, try await link.accept(context))
   }
 
   // MARK: Accepting
@@ -160,29 +160,29 @@ package final class Acceptor: Sendable {
     state.withLock { $0.run = run }
   }
 
-  func accept(from entrance: Entrance) {
+  func accept(from endpoint: Endpoint) {
     let accepting = Task<(any Error)?, Never> {
       do {
-        for try await channel in entrance.listener.channels { self.take(channel, from: entrance) }
+        for try await channel in endpoint.listener.channels { self.take(channel, from: endpoint) }
         return nil
       } catch {
         self.logger.error(
           "Accepting connections has stopped",
-          metadata: ["address": "\(entrance.listener.address)", "reason": "\(error)"])
+          metadata: ["address": "\(endpoint.listener.address)", "reason": "\(error)"])
         return error
       }
     }
-    state.withLock { $0.accepting[ObjectIdentifier(entrance)] = accepting }
+    state.withLock { $0.accepting[ObjectIdentifier(endpoint)] = accepting }
   }
 
-  private func take(_ channel: any Channel, from entrance: Entrance) {
+  private func take(_ channel: any Channel, from endpoint: Endpoint) {
     let box = ConnectionBox(channel)
     let key = ObjectIdentifier(box)
-    state.withLock { $0.connections[key] = (box, entrance) }
+    state.withLock { $0.connections[key] = (box, endpoint) }
     channel.closeFuture.whenComplete { _ in
       _ = self.state.withLock { $0.connections.removeValue(forKey: key) }
     }
-    channel.eventLoop.execute { self.start(box, from: entrance) }
+    channel.eventLoop.execute { self.start(box, from: endpoint) }
   }
 
   // MARK: Making room
@@ -211,16 +211,16 @@ package final class Acceptor: Sendable {
     }
   }
 
-  private func start(_ box: ConnectionBox, from entrance: Entrance) {
+  private func start(_ box: ConnectionBox, from endpoint: Endpoint) {
     var logger = logger
-    logger[metadataKey: "link"] = "\(entrance.listener.address)"
+    logger[metadataKey: "link"] = "\(endpoint.listener.address)"
     // A client that connects only to test reachability, and closes at once, leaves a channel without a pipeline.
     guard box.channel.isActive else {
       logger.debug("A client has gone before its connection began")
       return box.channel.close(promise: nil)
     }
     do {
-      box.hold(try serve(box.channel, entrance.bound, logger))
+      box.hold(try serve(box.channel, endpoint.bound, logger))
     } catch {
       logger.error("A connection cannot be served", metadata: ["reason": "\(error)"])
       box.channel.close(promise: nil)

@@ -28,11 +28,11 @@ package actor Changeover {
   /// Keeps the acceptor from ending while its only listener is replaced.
   private let staysUp: EventLoopPromise<Void>
   /// The listeners to keep, by the index of their link.
-  private let kept: [Int: Acceptor.Entrance]
-  private let leaving: [Acceptor.Entrance]
-  private var opened: [Int: Acceptor.Entrance] = [:]
+  private let kept: [Int: Acceptor.Endpoint]
+  private let leaving: [Acceptor.Endpoint]
+  private var opened: [Int: Acceptor.Endpoint] = [:]
   /// Leaving listeners that are closed already, because their address is needed.
-  private var vacated: [Acceptor.Entrance] = []
+  private var vacated: [Acceptor.Endpoint] = []
   private var renewals: [@Sendable () -> Void] = []
 
   init(_ acceptor: Acceptor, to links: [Link], _ rest: Rest) {
@@ -40,8 +40,8 @@ package actor Changeover {
     self.links = links
     self.rest = rest
     staysUp = acceptor.stayingUp()
-    var leaving = acceptor.state.withLock(\.entrances)
-    var kept: [Int: Acceptor.Entrance] = [:]
+    var leaving = acceptor.state.withLock(\.endpoints)
+    var kept: [Int: Acceptor.Endpoint] = [:]
     for (index, link) in links.enumerated() {
       guard let place = leaving.firstIndex(where: { $0.link.address == link.address }) else { continue }
       kept[index] = leaving.remove(at: place)
@@ -57,7 +57,7 @@ package actor Changeover {
   /// Opens the links whose addresses are free, and reads the files of the kept ones again.
   /// - Parameter held: addresses of other acceptors that change at the same time.
   func open(besides held: Set<String>) async throws {
-    for entrance in kept.values { renewals.append(try await entrance.listener.reread()) }
+    for endpoint in kept.values { renewals.append(try await endpoint.listener.reread()) }
     let taken = held.union(leaving.map(\.link.address.place))
     for index in links.indices where kept[index] == nil && !taken.contains(links[index].address.place) {
       opened[index] = try await acceptor.open(links[index])
@@ -71,10 +71,10 @@ package actor Changeover {
 
   /// Leaves those of these addresses that it will not need. Their connections have that time to end.
   package func vacate(_ places: Set<String>, within patience: TimeAmount) async {
-    for entrance in leaving where places.contains(entrance.link.address.place) {
-      guard !vacated.contains(where: { $0 === entrance }) else { continue }
-      vacated.append(entrance)
-      await acceptor.leave([entrance], by: .now() + patience)
+    for endpoint in leaving where places.contains(endpoint.link.address.place) {
+      guard !vacated.contains(where: { $0 === endpoint }) else { continue }
+      vacated.append(endpoint)
+      await acceptor.leave([endpoint], by: .now() + patience)
     }
   }
 
@@ -90,16 +90,16 @@ package actor Changeover {
   /// their exchanges within that time, which is not waited for.
   package func commit(within patience: TimeAmount) async {
     for renew in renewals { renew() }
-    let entrances = links.indices.compactMap { kept[$0] ?? opened[$0] }
+    let endpoints = links.indices.compactMap { kept[$0] ?? opened[$0] }
     let isStopping = acceptor.state.withLock { state in
-      if !state.isStopping { state.entrances = entrances }
+      if !state.isStopping { state.endpoints = endpoints }
       return state.isStopping
     }
     await rest.commit()
     let fresh = links.indices.compactMap { opened[$0] }
-    for entrance in fresh { acceptor.accept(from: entrance) }
+    for endpoint in fresh { acceptor.accept(from: endpoint) }
     acceptor.run()
-    let gone = isStopping ? fresh : leaving.filter { entrance in !vacated.contains { $0 === entrance } }
+    let gone = isStopping ? fresh : leaving.filter { endpoint in !vacated.contains { $0 === endpoint } }
     await acceptor.depart(from: gone, by: .now() + patience)
     staysUp.succeed()
   }
@@ -107,7 +107,7 @@ package actor Changeover {
   /// Does the first half of ``abandon()``, for several acceptors that exchange addresses: each releases what it opened before any of them
   /// reopens its previous links.
   package func closeOpened() async {
-    for entrance in opened.values { await entrance.listener.close() }
+    for endpoint in opened.values { await endpoint.listener.close() }
     opened = [:]
   }
 

@@ -21,12 +21,14 @@ private struct DialedLink: Sendable {
 
   func start() -> any Listener {
     let queue = ChannelQueue()
-    let obstacle = Obstacle()
-    let dialing = Task { await dial(into: queue, obstacle) }
-    return QueueListener(address: link.address, queue: queue, obstacle: { obstacle.text }) { dialing.cancel() }
+    let unavailableReason = UnavailableReason()
+    let dialing = Task { await dial(into: queue, unavailableReason) }
+    return QueueListener(address: link.address, queue: queue, unavailableReason: { unavailableReason.text }) {
+      dialing.cancel()
+    }
   }
 
-  private func dial(into queue: ChannelQueue, _ obstacle: Obstacle) async {
+  private func dial(into queue: ChannelQueue, _ unavailableReason: UnavailableReason) async {
     var redial = Redial(
       crossesNetwork: link.transport.crossesNetwork, jitter: (try? link.address.jitter()) ?? nil)
     while !Task.isCancelled {
@@ -37,7 +39,7 @@ private struct DialedLink: Sendable {
         let channel = try await link.transport.connect(to: link.address, context: context)
         context.logger.info("Link open", metadata: ["link": "\(link.address)"])
         let start = NIODeadline.now()
-        obstacle.text = nil
+        unavailableReason.text = nil
         queue.offer(channel)
         try? await channel.closeFuture.get()
         redial.lost(after: .now() - start)
@@ -48,10 +50,10 @@ private struct DialedLink: Sendable {
         redial.failed()
         // Once for each reason: the remote end may be down for days.
         let message = "\(error)"
-        if message != obstacle.text {
+        if message != unavailableReason.text {
           context.logger.warning("Link unavailable", metadata: ["link": "\(link.address)", "reason": "\(message)"])
         }
-        obstacle.text = message
+        unavailableReason.text = message
       }
       try? await Task.sleep(for: .nanoseconds(redial.pause(fraction: .random(in: 0...1)).nanoseconds))
     }

@@ -21,7 +21,7 @@ final class HTTP1ClientConnection {
     var responseOption: String?
     var session: HTTP1ClientSession.Configuration
     /// Whether a request that is lost before its response can take another link.
-    var hasOtherRoads = false
+    var hasOtherLinks = false
     /// The read-ahead of exchanges without their own, which are those that an interceptor created.
     var readAhead: ReadAhead
   }
@@ -47,7 +47,7 @@ final class HTTP1ClientConnection {
   let session: HTTP1ClientSession
   let driver: ConnectionDriver
   /// The index of its link among those of the upstream.
-  let road: Int
+  let link: Int
   private let configuration: Configuration
   /// Held until the connection has ended.
   private var delegate: (any Delegate)?
@@ -60,9 +60,9 @@ final class HTTP1ClientConnection {
   /// Starts a connection. The delegate is notified when it can be used, and when it ends: possibly at once, with bytes that the channel has
   /// kept.
   static func start(
-    on channel: any Channel, road: Int = 0, configuration: Configuration, delegate: any Delegate
+    on channel: any Channel, link: Int = 0, configuration: Configuration, delegate: any Delegate
   ) {
-    let connection = HTTP1ClientConnection(channel, road, configuration, delegate)
+    let connection = HTTP1ClientConnection(channel, link, configuration, delegate)
     connection.driver.start(for: connection)
     if connection.isUsable { connection.becomeIdle() }
   }
@@ -73,8 +73,8 @@ final class HTTP1ClientConnection {
     if isUsable { delegate.connectionBecameIdle(self) }
   }
 
-  private init(_ channel: any Channel, _ road: Int, _ configuration: Configuration, _ delegate: any Delegate) {
-    self.road = road
+  private init(_ channel: any Channel, _ link: Int, _ configuration: Configuration, _ delegate: any Delegate) {
+    self.link = link
     session = HTTP1ClientSession(configuration: configuration.session, at: channel.eventLoop.now)
     driver = ConnectionDriver(session, on: channel)
     self.configuration = configuration
@@ -262,12 +262,12 @@ extension HTTP1ClientConnection: ConnectionOwner {
         switch failure.code {
         case .incomplete(.beforeHead): .originLost
         // It is not the expected server, which another link may reach.
-        case .notHTTP where configuration.hasOtherRoads: .originLost
+        case .notHTTP where configuration.hasOtherLinks: .originLost
         case .incomplete: .incompleteResponse
         default: .protocolViolation
         }
       var error = BywayError(code, "\(name): \(failure.message)")
-      if failure.code == .notHTTP { error.evidence = ForeignWords(heard: failure.heard) }
+      if failure.code == .notHTTP { error.evidence = UnexpectedBytes(heard: failure.heard) }
       return error
     case .request(let failure):
       return BywayError(.invalidRequest, failure.message)
@@ -285,6 +285,6 @@ extension HTTP1ClientConnection: ConnectionOwner {
     let exchange = exchange.take()
     let end: End = if case .none = use { .opening } else { exchange == nil ? .idle : .exchange }
     delegate.take()?.connectionEnded(self, error, end)
-    exchange?.lost(mayBeRepeated: isKept || configuration.hasOtherRoads) { _ in error }
+    exchange?.lost(mayBeRepeated: isKept || configuration.hasOtherLinks) { _ in error }
   }
 }

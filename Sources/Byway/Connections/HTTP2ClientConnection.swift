@@ -31,7 +31,7 @@ final class HTTP2ClientConnection {
   /// The name of the server in messages.
   let name: String
   /// The index of its link among those of the upstream.
-  let road: Int
+  let link: Int
   private let rules: UpstreamRules
   /// Held until the connection has ended.
   private var delegate: (any Delegate)?
@@ -58,7 +58,7 @@ final class HTTP2ClientConnection {
   /// Creates a connection that neither reads nor writes, nor reports its end, before ``start()``.
   /// - Parameter watchesLine: whether a silent line is given up like any other link, because there is another link.
   init(
-    on channel: any Channel, name: String, road: Int = 0, configuration: HTTP2Configuration, watchesLine: Bool = false,
+    on channel: any Channel, name: String, link: Int = 0, configuration: HTTP2Configuration, watchesLine: Bool = false,
     rules: UpstreamRules
   ) {
     var configuration = configuration.over(channel, watchesLine: watchesLine)
@@ -67,7 +67,7 @@ final class HTTP2ClientConnection {
     driver = ConnectionDriver(session, on: channel)
     closed = channel.closeFuture
     self.name = name
-    self.road = road
+    self.link = link
     self.rules = rules
   }
 

@@ -38,7 +38,7 @@ public struct Liveness: Sendable, Hashable {
   /// The rule for an origin: a gRPC server treats PINGs more often than every five minutes as abuse while it sends nothing.
   public static let ofOrigin = Liveness(silence: .seconds(10), quietSilence: .seconds(310), answer: .seconds(5))
   /// The rule for a device with several links: silence is detected within three seconds.
-  static let ofRoads = Liveness(silence: .seconds(1), answer: .seconds(1))
+  static let ofSeveralLinks = Liveness(silence: .seconds(1), answer: .seconds(1))
 
   /// Returns this rule, with PINGs on an idle link if this end dials over a network. Routers forget connections that are silent for
   /// minutes, and only this end can open them again.
@@ -60,12 +60,12 @@ public struct Liveness: Sendable, Hashable {
 extension HTTP2Configuration {
   /// - Parameters:
   ///   - liveness: `nil` if the link itself detects losses.
-  ///   - hasOtherRoads: whether there are other links, so that a false alarm costs less than a late one.
-  package init(liveness: Liveness?, hasOtherRoads: Bool = false) {
+  ///   - hasOtherLinks: whether there are other links, so that a false alarm costs less than a late one.
+  package init(liveness: Liveness?, hasOtherLinks: Bool = false) {
     self.init()
     var liveness = liveness
-    if hasOtherRoads {
-      liveness = liveness.map { $0.atMost(.ofRoads) }
+    if hasOtherLinks {
+      liveness = liveness.map { $0.atMost(.ofSeveralLinks) }
       timeouts.pingDelay = .milliseconds(500)
     }
     timeouts.pingInterval = liveness?.silence

@@ -5,18 +5,18 @@ public struct Device: Sendable {
   /// Its title for users; `nil` if it has none.
   public let title: String?
   /// The links to its gateway, the best one first.
-  public let roads: [Link]
+  public let links: [Link]
 
   /// Creates a device behind one link or several.
   /// - Throws: ``BywayError`` with code `invalidAddress` if there is no link, or they cannot be links of one device.
-  public init(_ name: DeviceName, title: String? = nil, roads: [Link]) throws {
-    guard !roads.isEmpty else {
+  public init(_ name: DeviceName, title: String? = nil, links: [Link]) throws {
+    guard !links.isEmpty else {
       throw BywayError(.invalidAddress, "The device \(name) has no link: write \(name)=LINK.")
     }
-    try roads.checkRoads()
+    try links.checkLinks()
     self.name = name
     self.title = title
-    self.roads = roads
+    self.links = links
   }
 }
 

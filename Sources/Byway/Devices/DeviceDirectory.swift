@@ -64,7 +64,7 @@ public struct DeviceDirectory: Sendable {
     self.sharing = sharing
     self.mostDialed = mostDialed
     self.mostDialedByPeer = mostDialedByPeer
-    if !main.isEmpty { try main.checkRoads() }
+    if !main.isEmpty { try main.checkLinks() }
     self.isOpen = isOpen
     self.main = main
     self.devices = devices
@@ -118,7 +118,7 @@ public struct DeviceDirectory: Sendable {
   }
 
   /// All configured links.
-  package var links: [Link] { main + devices.flatMap(\.roads) + hubs }
+  package var links: [Link] { main + devices.flatMap(\.links) + hubs }
 
   /// Returns the error for an unknown name.
   /// - Parameter known: the known names.

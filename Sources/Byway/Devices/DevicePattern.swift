@@ -7,38 +7,38 @@ public struct DevicePattern: Sendable {
   public let text: String
   private let prefix: String
   private let suffix: String
-  private let roads: [String]
+  private let links: [String]
   private let read: @Sendable (String) throws -> Link
 
   /// Creates a pattern and tests it with a name.
   /// - Parameters:
   ///   - text: a device's name, a part of which is `{name}`.
-  ///   - roads: link addresses, each with `{name}` in it, the best one first.
+  ///   - links: link addresses, each with `{name}` in it, the best one first.
   ///   - read: makes a link of an address.
   /// - Throws: ``BywayError`` with code `invalidAddress`, or an error of `read`.
-  public init(_ text: String, roads: [String], read: @escaping @Sendable (String) throws -> Link) throws {
+  public init(_ text: String, links: [String], read: @escaping @Sendable (String) throws -> Link) throws {
     guard let place = text.firstRange(of: Self.placeholder) else {
       throw BywayError(.invalidAddress, "\"\(text)\" is not a pattern: \(Self.placeholder) stands for the name.")
     }
     self.text = text
     prefix = text[..<place.lowerBound].lowercased()
     suffix = text[place.upperBound...].lowercased()
-    self.roads = roads
+    self.links = links
     self.read = read
     guard DeviceName("\(prefix)x\(suffix)") != nil else {
       throw BywayError(.invalidAddress, "\"\(text)\" does not make a device's name: \(DeviceName.rule).")
     }
     guard let example = DeviceName("x") else { return }
-    for road in roads where !road.contains(Self.placeholder) {
+    for link in links where !link.contains(Self.placeholder) {
       throw BywayError(
-        .invalidAddress, "\(road) is the same link for every name of \(text): write \(Self.placeholder) into it.")
+        .invalidAddress, "\(link) is the same link for every name of \(text): write \(Self.placeholder) into it.")
     }
-    _ = try links(for: example)
+    _ = try makeLinks(for: example)
   }
 
   /// Returns the device of that name; `nil` if the name does not match.
   func device(named name: DeviceName) throws -> Device? {
-    try part(of: name).map { try Device(name, roads: links(for: $0)) }
+    try part(of: name).map { try Device(name, links: makeLinks(for: $0)) }
   }
 
   func matches(_ name: DeviceName) -> Bool { part(of: name) != nil }
@@ -53,7 +53,7 @@ public struct DevicePattern: Sendable {
     return DeviceName(name.dropFirst(prefix.count).dropLast(suffix.count))
   }
 
-  private func links(for part: DeviceName) throws -> [Link] {
-    try roads.map { try read($0.replacing(Self.placeholder, with: part.description)) }
+  private func makeLinks(for part: DeviceName) throws -> [Link] {
+    try links.map { try read($0.replacing(Self.placeholder, with: part.description)) }
   }
 }

@@ -69,12 +69,12 @@ package final class DeviceTable: @unchecked Sendable {
   package func device(named name: DeviceName) throws(BywayError) -> OpenDevice {
     if let device = named[name] { return device }
     if let device = directory[name] {
-      let device = try open(device.roads)
+      let device = try open(device.links)
       named[name] = device
       return device
     }
     if let found = discovered.first(where: { $0.found.name == name }) {
-      let device = try open(found.device.roads)
+      let device = try open(found.device.links)
       named[name] = device
       return device
     }
@@ -104,11 +104,11 @@ package final class DeviceTable: @unchecked Sendable {
     return try open(directory.main)
   }
 
-  private func open(_ roads: [Link]) throws(BywayError) -> OpenDevice {
+  private func open(_ links: [Link]) throws(BywayError) -> OpenDevice {
     if isShutDown { throw Self.wasShutDown }
-    if let device = opened[roads.identity] { return device }
-    let device = OpenDevice(roads, terms, among: siblings, on: eventLoop)
-    opened[roads.identity] = device
+    if let device = opened[links.identity] { return device }
+    let device = OpenDevice(links, terms, among: siblings, on: eventLoop)
+    opened[links.identity] = device
     return device
   }
 
@@ -123,7 +123,7 @@ package final class DeviceTable: @unchecked Sendable {
     }
     guard let found else { throw directory.unknown(name.text) }
     try makeRoom()
-    let device = OpenDevice(found.roads, terms, among: siblings, failures: madeFailures, on: eventLoop)
+    let device = OpenDevice(found.links, terms, among: siblings, failures: madeFailures, on: eventLoop)
     made[name] = Made(device: device, lastUse: eventLoop.now)
     closeIdleLater()
     return device
@@ -172,18 +172,18 @@ package final class DeviceTable: @unchecked Sendable {
   package func prepare(_ directory: DeviceDirectory, _ terms: OpenDevice.Terms) async throws -> Preparation {
     let known = try await eventLoop.submit { self.opened }.get()
     var preparation = Preparation()
-    for roads in [directory.main] + directory.devices.map(\.roads) where roads.first?.opening == .listen {
-      guard preparation.inbound[roads.identity] == nil else { continue }
-      let device = known[roads.identity] ?? OpenDevice(roads, terms, among: siblings, on: eventLoop)
+    for links in [directory.main] + directory.devices.map(\.links) where links.first?.opening == .listen {
+      guard preparation.inbound[links.identity] == nil else { continue }
+      let device = known[links.identity] ?? OpenDevice(links, terms, among: siblings, on: eventLoop)
       do {
         if let renew = try await device.listen() { preparation.renewals.append(renew) }
       } catch {
         await abandon(preparation)
-        if known[roads.identity] == nil { await device.shutDown() }
+        if known[links.identity] == nil { await device.shutDown() }
         throw error
       }
-      preparation.inbound[roads.identity] = device
-      if known[roads.identity] == nil { preparation.fresh.append(device) }
+      preparation.inbound[links.identity] = device
+      if known[links.identity] == nil { preparation.fresh.append(device) }
     }
     do { try await prepareHubs(of: directory, terms, in: &preparation) } catch {
       await abandon(preparation)
@@ -227,7 +227,7 @@ package final class DeviceTable: @unchecked Sendable {
     let before = discovered
     discovered = found.compactMap { found, link in
       guard !directory.hasGiven(found.name),
-        let device = try? Device(found.name, title: found.title?.text, roads: [link])
+        let device = try? Device(found.name, title: found.title?.text, links: [link])
       else { return nil }
       let known = before.first { $0.found.name == found.name && $0.found.link == found.link && $0.found.isThere }
       return Found(
@@ -248,11 +248,11 @@ package final class DeviceTable: @unchecked Sendable {
 
   private func madeLinks(for name: DeviceName) -> [Link]? {
     guard directory[name] == nil else { return nil }
-    return (try? directory.madeDevice(named: name))?.roads
+    return (try? directory.madeDevice(named: name))?.links
   }
 
   private func retireUnnamed() {
-    let all = [directory.main] + directory.devices.map(\.roads) + discovered.map(\.device.roads)
+    let all = [directory.main] + directory.devices.map(\.links) + discovered.map(\.device.links)
     let kept = Set(all.map(\.identity))
     for (identity, device) in opened where !kept.contains(identity) {
       opened[identity] = nil
@@ -302,9 +302,9 @@ extension DeviceTable {
     let entries = try? await eventLoop.submit {
       var entries: [DeviceEntry] = []
       if !self.directory.main.isEmpty { entries.append(self.entry(nil, nil, self.directory.main)) }
-      for device in self.directory.devices { entries.append(self.entry(device.name, device.title, device.roads)) }
+      for device in self.directory.devices { entries.append(self.entry(device.name, device.title, device.links)) }
       for found in self.discovered {
-        var entry = self.entry(found.device.name, found.device.title, found.device.roads)
+        var entry = self.entry(found.device.name, found.device.title, found.device.links)
         entry.discovery = found.found.state
         entries.append(entry)
       }
@@ -327,15 +327,15 @@ extension DeviceTable {
 
   /// Returns the destination of requests for that name. On the event loop.
   package func destination(of name: DeviceName) -> Destination {
-    if let links = directory[name]?.roads ?? madeLinks(for: name) {
-      return .device(name, roads: links.map(\.address.text), isClaimed: false)
+    if let links = directory[name]?.links ?? madeLinks(for: name) {
+      return .device(name, links: links.map(\.address.text), isClaimed: false)
     }
     if let found = discovered.first(where: { $0.found.name == name }) {
-      return .device(name, roads: [found.found.link, "\(found.incarnation)"], isClaimed: true)
+      return .device(name, links: [found.found.link, "\(found.incarnation)"], isClaimed: true)
     }
     let device = dialed[name]
-    let roads = (device?.addresses ?? []).map(\.text) + [device.map { "\($0.incarnation)" } ?? ""]
-    return .device(name, roads: roads, isClaimed: true)
+    let links = (device?.addresses ?? []).map(\.text) + [device.map { "\($0.incarnation)" } ?? ""]
+    return .device(name, links: links, isClaimed: true)
   }
 
   /// Returns the configured device whose name is the most similar to an unknown one. On the event loop.
@@ -361,11 +361,11 @@ extension DeviceTable {
     }.get()
   }
 
-  private func entry(_ name: DeviceName?, _ title: String?, _ roads: [Link]) -> DeviceEntry {
-    let device = opened[roads.identity]
+  private func entry(_ name: DeviceName?, _ title: String?, _ links: [Link]) -> DeviceEntry {
+    let device = opened[links.identity]
     return DeviceEntry(
-      name: name, title: title, addresses: device?.addresses ?? roads.map(\.address),
-      isInbound: roads.first?.opening == .listen,
+      name: name, title: title, addresses: device?.addresses ?? links.map(\.address),
+      isInbound: links.first?.opening == .listen,
       status: device?.upstream.status ?? UpstreamStatus(.idle))
   }
 }

@@ -8,7 +8,7 @@ package struct DiscoveredDevice: Sendable, Hashable {
     /// Unplugged since then; removed a minute later.
     case away(since: NIODeadline)
     /// Plugged in, but cannot be opened: "in use by process 4711 (picocom)".
-    case obstructed(String)
+    case unavailable(String)
   }
 
   /// A unique name, which no configured device has.

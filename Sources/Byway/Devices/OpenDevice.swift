@@ -33,30 +33,30 @@ package final class OpenDevice: @unchecked Sendable {
   var incarnation: UInt64 { gateways?.incarnation ?? 0 }
   /// Whether its gateways have shown certificates with its name.
   let isCertified: Bool
-  private let roads: [LinkAddress]
+  private let links: [LinkAddress]
   private let inbound: InboundLink?
   private let eventLoop: any EventLoop
   private let bound = Mutex<LinkAddress?>(nil)
 
   /// - Parameters:
-  ///   - roads: the links, at least one.
+  ///   - links: the links, at least one.
   ///   - siblings: the suffixes below which its names are, if there are other devices.
   ///   - failures: counts its failures together with those of others; `nil`: a log of its own.
   init(
-    _ roads: [Link], _ terms: Terms, among siblings: Siblings, failures: SharedSparseLog? = nil,
+    _ links: [Link], _ terms: Terms, among siblings: Siblings, failures: SharedSparseLog? = nil,
     on eventLoop: any EventLoop
   ) {
-    self.roads = roads.map(\.address)
+    self.links = links.map(\.address)
     self.eventLoop = eventLoop
     gateways = nil
     isCertified = false
-    let dialers = roads.map { road in
-      var dialer = Dialer(road, logger: terms.logger)
+    let dialers = links.map { link in
+      var dialer = Dialer(link, logger: terms.logger)
       dialer.failures = failures
       return dialer
     }
     inbound = dialers.first?.inbound
-    upstream = roads.makeUpstream(
+    upstream = links.makeUpstream(
       over: dialers, on: eventLoop, hop: terms.hop, patience: terms.patience, liveness: terms.liveness,
       siblings: siblings, logger: terms.logger)
     owned = OwnedUpstream(upstream, on: eventLoop)
@@ -74,7 +74,7 @@ package final class OpenDevice: @unchecked Sendable {
     among siblings: Siblings,
     on eventLoop: any EventLoop
   ) {
-    roads = [hub]
+    links = [hub]
     self.isCertified = isCertified
     self.eventLoop = eventLoop
     inbound = nil
@@ -91,7 +91,7 @@ package final class OpenDevice: @unchecked Sendable {
 
   /// The addresses of its links; as bound where the gateway dials.
   package var addresses: [LinkAddress] {
-    bound.withLock { $0.map { [$0] } ?? roads }
+    bound.withLock { $0.map { [$0] } ?? links }
   }
 
   /// Listens if the gateway dials; if it does so already, reads the files of its address again.

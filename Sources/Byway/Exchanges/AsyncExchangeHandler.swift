@@ -94,7 +94,7 @@ private final class HandlerExchange: RequestSink, @unchecked Sendable {
       executor.eventLoop.runNowOrSoon { self.sink?.informational(FieldSection(response)) }
     }
     request.observed = head.observed
-    request.visitor = head.visitor
+    request.user = head.user
     request.client = head.client
     let sent = request
     task = Task(executorPreference: executor) { [self] in

@@ -71,7 +71,7 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
     if request.observed == nil { observed = observation?.begin(&fields, .http2, isComplete: isComplete) }
     var head = ExchangeHead(
       fields: fields, isComplete: isComplete, deadline: request.deadline, observed: observed ?? request.observed)
-    head.visitor = request.visitor
+    head.user = request.user
     head.client = request.client
     let upstream = handler.begin(head, respondingTo: self)
     if isEnded { return }

@@ -28,7 +28,7 @@ package struct ExchangeHead {
   /// The device of its authority, if it was looked up already.
   package var device: OpenDevice?
   /// The user that sent it.
-  package var visitor = Visitor.anyone
+  package var user = RequestUser.anyone
   /// The client's connection that it arrived on; `nil` for a request of this process itself.
   package var client: ObjectIdentifier?
   /// The recorder of the exchange; `nil` if it is not observed.

@@ -12,10 +12,10 @@ extension BywayError {
       case .closing: .refused
       }
     var message = failure.message
-    if case .notHTTP2(let heard) = failure.kind, let server, let stranger = Stranger(heard) {
-      message += " \(stranger.advice(expecting: server))"
+    if case .notHTTP2(let heard) = failure.kind, let server, let unexpectedPeer = UnexpectedPeer(heard) {
+      message += " \(unexpectedPeer.advice(expecting: server))"
     }
     self.init(code, message, processing: failure.kind == .closing ? .none : .possible, cause: nil)
-    if case .notHTTP2(let heard) = failure.kind { evidence = ForeignWords(heard: heard) }
+    if case .notHTTP2(let heard) = failure.kind { evidence = UnexpectedBytes(heard: heard) }
   }
 }

@@ -82,7 +82,7 @@ public struct BywayError: Error, Sendable {
   public var processing: Processing
   /// The underlying error, if any.
   public var cause: (any Error)?
-  /// Further facts for the diagnosis of a link: ``Stranger``, ``ProgramEnd`` and the like.
+  /// Further facts for the diagnosis of a link: ``UnexpectedPeer``, ``ProgramEnd`` and the like.
   package var evidence: (any Sendable)?
 
   /// Creates an error, for example in an interceptor or a transport.

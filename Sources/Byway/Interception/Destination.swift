@@ -13,7 +13,7 @@ package enum Destination: Sendable, Hashable {
   case farEnd(isItsName: Bool)
   /// The device of that name, identified by its current links and by a value that differs for another device. Credentials are not sent to a
   /// device that has claimed its name.
-  case device(DeviceName, roads: [String], isClaimed: Bool)
+  case device(DeviceName, links: [String], isClaimed: Bool)
 }
 
 /// An interceptor that sends the requests in its scope itself, without the rest of its chain.

@@ -22,7 +22,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
   private var opened: EventLoopPromise<any Channel>?
   private var isOver = false
   /// Why the last attempt to reopen the line has failed.
-  private(set) var obstacle: String?
+  private(set) var unavailableReason: String?
 
   private var address: LinkAddress { driver.address }
   private var eventLoop: any EventLoop { driver.eventLoop }
@@ -105,7 +105,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
     case .success(let line):
       do {
         try driver.attach(line)
-        obstacle = nil
+        unavailableReason = nil
         logger.notice("Line is back", metadata: ["link": "\(address)"])
       } catch {
         line.close(promise: nil)
@@ -117,7 +117,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
   }
 
   private func retry(_ error: any Error) {
-    obstacle = "\(error)"
+    unavailableReason = "\(error)"
     logger.debug("Line is not back yet", metadata: ["link": "\(address)", "reason": "\(error)"])
     eventLoop.assumeIsolated().scheduleTask(in: Self.pause) { self.lineLost() }
   }
@@ -133,9 +133,9 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
     let evidence =
       if bytes == 0 {
         "No bytes arrive: is the cable plugged in, and is \(peer.name) running at its far end with the same baud rate?"
-      } else if let words = driver.overheard?.lastWords, Stranger(words.utf8) == .login {
+      } else if let words = driver.unframed?.lastWords, UnexpectedPeer(words.utf8) == .login {
         "A login prompt or a shell is there and says \"\(words)\": \(peer.name) must run at its far end instead."
-      } else if let words = driver.overheard?.lastWords {
+      } else if let words = driver.unframed?.lastWords {
         "What arrives (\(bytes) bytes) is text from another program, \"\(words)\": is \(peer.name) running at its far end?"
       } else if now.receivedFrames == before.receivedFrames {
         "What arrives (\(bytes) bytes) is not from byway: is \(peer.name) running at its far end with the same baud rate, "

@@ -17,7 +17,7 @@ final class LineDriver: StreamCarrier {
     /// The line's channel has closed. Another one may be attached.
     func lineLost()
     /// Why there is no other line yet, as far as that is known.
-    var obstacle: String? { get }
+    var unavailableReason: String? { get }
   }
 
   /// The maximum number of bytes given to a line that is not paced before it has taken them.
@@ -28,7 +28,7 @@ final class LineDriver: StreamCarrier {
   var delegate: (any Delegate)?
   private(set) var layer: LineLayer
   /// `nil` after a frame was received.
-  private(set) var overheard: Overheard? = Overheard()
+  private(set) var unframed: UnframedOutput? = UnframedOutput()
   private let logger: Logger
   /// Frames received in earlier sessions.
   private let framesBefore: UInt64
@@ -88,12 +88,12 @@ final class LineDriver: StreamCarrier {
     guard line === channel else { return }
     bytes.withUnsafeReadableBytes { bytes in
       layer.receive(bytes, at: now)
-      if overheard != nil { overhear(bytes) }
+      if unframed != nil { keepUnframed(bytes) }
     }
   }
 
-  private func overhear(_ bytes: UnsafeRawBufferPointer) {
-    if layer.statistics.receivedFrames > framesBefore { overheard = nil } else { overheard?.add(bytes) }
+  private func keepUnframed(_ bytes: UnsafeRawBufferPointer) {
+    if layer.statistics.receivedFrames > framesBefore { unframed = nil } else { unframed?.add(bytes) }
   }
 
   func failed(_ error: any Error, on channel: any Channel) {
@@ -133,8 +133,8 @@ final class LineDriver: StreamCarrier {
   }
 
   private func cause(of interruption: Interruption) -> LineInterruption.Cause {
-    if line == nil { return .lost(obstacle: delegate?.obstacle) }
-    return if case .silent = interruption { .silent } else { .lost(obstacle: nil) }
+    if line == nil { return .lost(reason: delegate?.unavailableReason) }
+    return if case .silent = interruption { .silent } else { .lost(reason: nil) }
   }
 
   var arrivalBegan: NIODeadline? { layer.latestArrivalBegan.map { .uptimeNanoseconds($0) } }

@@ -3,8 +3,8 @@ package import NIOCore
 /// An interruption that a session over a line waits out.
 package struct LineInterruption: Sendable {
   package enum Cause: Sendable, Hashable {
-    /// The line is gone. The obstacle is why it cannot be reopened; `nil` if unknown.
-    case lost(obstacle: String?)
+    /// The line is gone. The reason is why it cannot be reopened; `nil` if unknown.
+    case lost(reason: String?)
     /// The line is there, but the remote end does not answer.
     case silent
   }
@@ -29,7 +29,7 @@ package struct LineInterruption: Sendable {
   /// The reason as text for users; `nil` if unknown.
   package var reason: String? {
     switch cause {
-    case .lost(let obstacle): obstacle
+    case .lost(let reason): reason
     case .silent: "The far end answers nothing: is the cable plugged in, and is the program at its far end running?"
     }
   }

@@ -28,7 +28,8 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
       }
     }
     return QueueListener(
-      address: lines.address, queue: listener.queue, obstacle: { lines.obstacle }, reread: { try await lines.reread() }
+      address: lines.address, queue: listener.queue, unavailableReason: { lines.unavailableReason },
+      reread: { try await lines.reread() }
     ) {
       await lines.close()
       taking.cancel()
@@ -84,5 +85,5 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
     isLost = true
   }
 
-  var obstacle: String? { lines.obstacle }
+  var unavailableReason: String? { lines.unavailableReason }
 }

@@ -10,10 +10,10 @@ public final class ConnectionLimit: Sendable {
     var waiting: [@Sendable () -> Void] = []
     var makeRoom: (@Sendable () -> Void)?
     /// Unknown peers, in the order of arrival.
-    var strangers: [Stranger] = []
+    var unknownPeers: [UnknownPeer] = []
   }
 
-  private struct Stranger {
+  private struct UnknownPeer {
     let channel: any Channel
     let since: NIODeadline
   }
@@ -40,9 +40,9 @@ public final class ConnectionLimit: Sendable {
 
   /// Registers a connection whose peer has not identified itself yet, as during a TLS handshake. It is closed while others wait: silent
   /// peers would otherwise keep out active ones.
-  package func count(stranger channel: any Channel, until known: EventLoopFuture<Void>) {
-    state.withLock { $0.strangers.append(Stranger(channel: channel, since: .now())) }
-    known.whenComplete { _ in self.state.withLock { $0.strangers.removeAll { $0.channel === channel } } }
+  package func count(unknownPeer channel: any Channel, until known: EventLoopFuture<Void>) {
+    state.withLock { $0.unknownPeers.append(UnknownPeer(channel: channel, since: .now())) }
+    known.whenComplete { _ in self.state.withLock { $0.unknownPeers.removeAll { $0.channel === channel } } }
   }
 
   /// Calls back once when there may be room; it may be taken by then. Meanwhile idle connections are asked to close.
@@ -64,9 +64,9 @@ public final class ConnectionLimit: Sendable {
   package func askForRoom() {
     let end = NIODeadline.now() - Self.patience
     let (makeRoom, late) = state.withLock { state in
-      (state.makeRoom, state.strangers.prefix { $0.since < end })
+      (state.makeRoom, state.unknownPeers.prefix { $0.since < end })
     }
-    for stranger in late { stranger.channel.close(promise: nil) }
+    for unknownPeer in late { unknownPeer.channel.close(promise: nil) }
     makeRoom?()
   }
 

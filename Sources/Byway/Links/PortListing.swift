@@ -13,19 +13,19 @@ public struct LinkPort: Sendable, Hashable {
   /// The name that the device reports: "FTDI FT232R USB UART". Without control characters.
   public var name: String?
   /// Why it cannot be opened now: "in use by process 4711 (picocom)".
-  public var obstacle: String?
+  public var unavailableReason: String?
 
-  /// Creates a port, which can be opened now if there is no obstacle.
+  /// Creates a port, which can be opened now if `unavailableReason` is `nil`.
   /// - Parameters:
   ///   - address: a link address.
   ///   - device: the current device file.
   ///   - name: the name that the device reports.
-  ///   - obstacle: why it cannot be opened now.
-  public init(address: String, device: String, name: String? = nil, obstacle: String? = nil) {
+  ///   - unavailableReason: why it cannot be opened now.
+  public init(address: String, device: String, name: String? = nil, unavailableReason: String? = nil) {
     self.address = address
     self.device = device
     self.name = name
-    self.obstacle = obstacle
+    self.unavailableReason = unavailableReason
   }
 }
 

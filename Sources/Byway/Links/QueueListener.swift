@@ -6,7 +6,7 @@ public struct QueueListener: Listener {
   private let queue: ChannelQueue
   private let rereadFiles: @Sendable () async throws -> @Sendable () -> Void
   private let keepsArrived: Bool
-  private let currentObstacle: @Sendable () -> String?
+  private let currentReason: @Sendable () -> String?
   private let stop: @Sendable () async -> Void
 
   /// Creates a listener for the channels of a queue.
@@ -15,12 +15,12 @@ public struct QueueListener: Listener {
   ///   - queue: filled by the transport; ended with the listener, after `stop`.
   ///   - keepsArrived: whether channels that are queued at the end can still be taken, because their clients have connected and wait.
   ///     Otherwise they are closed, as a device that was opened without a client.
-  ///   - obstacle: returns why the listener cannot be reached now; called on any thread.
+  ///   - unavailableReason: returns why the listener cannot be reached now; called on any thread.
   ///   - reread: reads the files of the address again, and returns a function that puts them into effect.
   ///   - stop: stops accepting, and removes what was created for it. Called at each ``close()``.
   public init(
     address: LinkAddress, queue: ChannelQueue, keepsArrived: Bool = false,
-    obstacle: @escaping @Sendable () -> String? = { nil },
+    unavailableReason: @escaping @Sendable () -> String? = { nil },
     reread: @escaping @Sendable () async throws -> @Sendable () -> Void = { {} },
     stop: @escaping @Sendable () async -> Void
   ) {
@@ -28,13 +28,13 @@ public struct QueueListener: Listener {
     self.address = address
     self.queue = queue
     self.keepsArrived = keepsArrived
-    currentObstacle = obstacle
+    currentReason = unavailableReason
     self.stop = stop
   }
 
   public var channels: AsyncThrowingStream<any Channel, any Error> { queue.channels }
 
-  public var obstacle: String? { currentObstacle() }
+  public var unavailableReason: String? { currentReason() }
 
   public func reread() async throws -> @Sendable () -> Void { try await rereadFiles() }
 

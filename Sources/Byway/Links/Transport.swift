@@ -175,7 +175,7 @@ public protocol Listener: Sendable {
 
   /// Why the listener cannot be reached now, as text for users: for example, the device does not exist. `nil` if no reason is known. Any
   /// thread.
-  var obstacle: String? { get }
+  var unavailableReason: String? { get }
 
   /// Reads the files of its address again, for example certificates. Other listeners do nothing.
   /// - Returns: puts the new files into effect for later connections; until it is called, the old ones stay in use.
@@ -188,7 +188,7 @@ public protocol Listener: Sendable {
 
 extension Listener {
   /// `nil`: no reason is known.
-  public var obstacle: String? { nil }
+  public var unavailableReason: String? { nil }
 
   /// Has no files to read.
   public func reread() async throws -> @Sendable () -> Void { {} }

@@ -16,7 +16,7 @@ public struct Request: Sendable {
   /// Whether its host comes from a response, and not from the sender.
   package var isLedElsewhere = false
   /// The user that sent it.
-  package var visitor = Visitor.anyone
+  package var user = RequestUser.anyone
   /// The client's connection that it arrived on.
   var client: ObjectIdentifier?
   /// The record of the exchange that it belongs to.

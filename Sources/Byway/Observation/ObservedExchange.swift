@@ -9,14 +9,14 @@ package import NIOCore
 /// `@unchecked Sendable`: used on the event loop of the exchange only.
 package final class ObservedExchange: @unchecked Sendable {
   private let observers: [any ExchangeObserver]
-  private let witness: (any ExchangeWitness)?
+  private let singleObserver: (any SingleExchangeObserver)?
   package private(set) var record: ExchangeRecord
 
   init(
     _ record: consuming ExchangeRecord, observers: [any ExchangeObserver], watcher: (any ExchangeWatching)? = nil
   ) {
     for observer in observers { observer.exchangeBegan(record) }
-    witness = watcher.flatMap { $0.witness(of: record) }
+    singleObserver = watcher.flatMap { $0.observer(of: record) }
     self.record = record
     self.observers = observers
   }
@@ -49,7 +49,7 @@ package final class ObservedExchange: @unchecked Sendable {
     record.wire = ExchangeRecord.Wire()
     record.attempts += 1
     record.upstream = upstream
-    witness?.sent(copy fields, record)
+    singleObserver?.sent(copy fields, record)
     guard record.attempts == 1 else { return }
     tellObservers { $0.exchangeSent($1) }
   }
@@ -72,7 +72,7 @@ package final class ObservedExchange: @unchecked Sendable {
   private func noteWire(_ note: (inout ExchangeRecord.Wire, _ sent: NIODeadline) -> Void) {
     guard record.ended == nil, let sent = record.sent else { return }
     note(&record.wire, sent)
-    witness?.passed(record)
+    singleObserver?.passed(record)
   }
 
   /// Bytes of the response's body have arrived from the remote end.
@@ -84,7 +84,7 @@ package final class ObservedExchange: @unchecked Sendable {
   package func answered(_ fields: borrowing FieldSection) {
     guard record.ended == nil else { return }
     noteAnswer()
-    witness?.answered(copy fields, record)
+    singleObserver?.answered(copy fields, record)
   }
 
   private func noteAnswer() {
@@ -97,30 +97,30 @@ package final class ObservedExchange: @unchecked Sendable {
     let count = bytes.readableBytes
     record.requestBytes += count
     for observer in observers { observer.exchangeMoved(requestBytes: count, responseBytes: 0) }
-    witness?.requestBody(bytes)
+    singleObserver?.requestBody(bytes)
   }
 
   func requestEnded() {
     guard record.requestEnded == nil else { return }
     record.requestEnded = .now()
-    witness?.requestEnded(record)
+    singleObserver?.requestEnded(record)
   }
 
   func responseBegan(_ head: borrowing FieldSection) {
     noteAnswer()
     record.status = head.status
-    witness?.responseBegan(copy head, record)
+    singleObserver?.responseBegan(copy head, record)
   }
 
   func responseBody(_ bytes: ByteBuffer) {
     let count = bytes.readableBytes
     record.responseBytes += count
     for observer in observers { observer.exchangeMoved(requestBytes: 0, responseBytes: count) }
-    witness?.responseBody(bytes)
+    singleObserver?.responseBody(bytes)
   }
 
   func trailers(_ fields: FieldSection?) {
-    if let fields, !fields.isEmpty { witness?.trailers(fields) }
+    if let fields, !fields.isEmpty { singleObserver?.trailers(fields) }
   }
 
   /// The first failure is the cause of the others.
@@ -128,13 +128,13 @@ package final class ObservedExchange: @unchecked Sendable {
     guard record.failure == nil, record.ended == nil else { return }
     let error = error()
     record.failure = party.map { .init(code: error.code, party: $0) } ?? .init(error.code)
-    witness?.failed(error, record)
+    singleObserver?.failed(error, record)
   }
 
   func ended() {
     guard record.ended == nil else { return }
     record.ended = .now()
     tellObservers { $0.exchangeEnded($1) }
-    witness?.ended(record)
+    singleObserver?.ended(record)
   }
 }

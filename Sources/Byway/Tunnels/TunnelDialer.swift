@@ -33,7 +33,7 @@ package struct TunnelDialer: @unchecked Sendable {
   /// - Returns: an active channel that does not read yet; fails with a ``BywayError``.
   package func dial(by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
     eventLoop.flatSubmit {
-      let tunnel = DialedTunnel(
+      let tunnel = TunnelClient(
         on: eventLoop, target: target, loginRefused: loginRefused, remoteAddress: remoteAddress)
       var request = FieldSection()
       request.append(.method, "CONNECT")
@@ -45,7 +45,7 @@ package struct TunnelDialer: @unchecked Sendable {
 }
 
 /// One CONNECT at the requesting end.
-private final class DialedTunnel: ResponseSink {
+private final class TunnelClient: ResponseSink {
   private let carrier: TunnelCarrier
   private let eventLoop: any EventLoop
   private let target: String

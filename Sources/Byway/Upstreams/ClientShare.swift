@@ -7,7 +7,7 @@ enum ClientKey: Hashable {
   case user(UserName)
 
   init(of head: borrowing ExchangeHead) {
-    if let name = head.visitor.name {
+    if let name = head.user.name {
       self = .user(name)
     } else if let connection = head.client {
       self = .connection(connection)

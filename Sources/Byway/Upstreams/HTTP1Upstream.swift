@@ -65,8 +65,8 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   }
 
   let eventLoop: any EventLoop
-  let roads: Roads
-  var name: String { roads.name }
+  let links: FailoverLinks
+  var name: String { links.name }
   private(set) var configuration: Configuration
   let rules: UpstreamRules
   private let connectionConfiguration: HTTP1ClientConnection.Configuration
@@ -75,7 +75,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   var isSearching = false
   /// The latest channel over a line, which carries one at a time.
   private weak var stream: StreamChannel?
-  private let waiting: WaitingLine<UpstreamExchange>
+  private let waiting: WaitingQueue<UpstreamExchange>
   private var arrivals: UInt64 = 0
   /// Open connections, and attempts to open one.
   private(set) var connectionCount = 0
@@ -97,25 +97,25 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     dialer: Dialer, on eventLoop: any EventLoop, hop: String?, configuration: Configuration = .defaults,
     logger: Logger? = nil
   ) {
-    self.init(roads: [dialer], on: eventLoop, hop: hop, configuration: configuration, logger: logger)
+    self.init(links: [dialer], on: eventLoop, hop: hop, configuration: configuration, logger: logger)
   }
 
   /// - Parameters:
-  ///   - roads: dialers for the links to the same server, the best one first.
+  ///   - links: dialers for the links to the same server, the best one first.
   ///   - name: the name of their common target, for messages; `nil`: the first link's.
   ///   - logger: the log of a link; `nil` for an origin, whose events its gateway reports.
   package init(
-    roads: [Dialer], to name: String? = nil, on eventLoop: any EventLoop, hop: String?,
+    links: [Dialer], to name: String? = nil, on eventLoop: any EventLoop, hop: String?,
     configuration: Configuration = .defaults, logger: Logger? = nil
   ) {
-    self.roads = Roads(
-      roads, name: name, logger: logger, unavailable: nil, jitter: configuration.jitter, at: eventLoop.now)
+    self.links = FailoverLinks(
+      links, name: name, logger: logger, unavailable: nil, jitter: configuration.jitter, at: eventLoop.now)
     self.eventLoop = eventLoop
     self.configuration = configuration
     connectionConfiguration = HTTP1ClientConnection.Configuration(
-      name: self.roads.name, responseOption: configuration.responseOption, session: configuration.session,
+      name: self.links.name, responseOption: configuration.responseOption, session: configuration.session,
       readAhead: ReadAhead())
-    waiting = WaitingLine(on: eventLoop)
+    waiting = WaitingQueue(on: eventLoop)
     rules = UpstreamRules(
       farEnd: configuration.farEnd, via: hop.map { "1.1 \($0)" }, siblings: configuration.siblings)
   }
@@ -170,7 +170,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   // MARK: For exchanges
 
   func start(_ exchange: UpstreamExchange, at now: NIODeadline) {
-    if roads.areSeveral { searchBetterRoad(at: now) }
+    if links.areSeveral { searchBetterLink(at: now) }
     if let connection = takeIdle(for: exchange) {
       put(exchange, on: connection, at: now)
     } else if isShutDown {
@@ -182,7 +182,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
 
   private func wait(_ exchange: UpstreamExchange) {
     if waiting.count >= configuration.maximumWaiting {
-      let greediest = waiting.leaver(for: exchange)
+      let greediest = waiting.exchangeToDrop(for: exchange)
       greediest.turnedAway(
         BywayError(.refused, "Too many requests are already waiting for \(name).", processing: .none))
       if greediest === exchange { return }
@@ -260,10 +260,10 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     lastFailure = nil
     hasServed = true
     backoff.reset()
-    if roads.areSeveral, connection.isKept { roads.serves(connection.road, at: eventLoop.now) }
+    if links.areSeveral, connection.isKept { links.serves(connection.link, at: eventLoop.now) }
     if let exchange = takeWaiting(for: connection) {
       put(exchange, on: connection, at: eventLoop.now)
-    } else if isServing, !isOnLesserRoad(connection) {
+    } else if isServing, !isOnLesserLink(connection) {
       connection.keep()
       idle.append(connection)
       serve()
@@ -287,10 +287,10 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     if connectionCount == 0 { wantChanged() }
     switch end {
     case .opening:
-      roads.failed(connection.road, error, at: eventLoop.now)
-      return connectFailed(roads.explain(error, of: connection.road))
-    case .exchange where roads.areSeveral && error.isOfTheWay:
-      roads.lost(connection.road, error, isLast: true, at: eventLoop.now)
+      links.failed(connection.link, error, at: eventLoop.now)
+      return connectFailed(links.explain(error, of: connection.link))
+    case .exchange where links.areSeveral && error.isOfTheWay:
+      links.lost(connection.link, error, isLast: true, at: eventLoop.now)
     case .exchange, .idle:
       break
     }
@@ -311,16 +311,16 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
 
   private func dial() {
     dialCount += 1
-    roads.dial(on: eventLoop, deadline: eventLoop.now + timeToConnect).assumeIsolated().whenComplete { result in
+    links.dial(on: eventLoop, deadline: eventLoop.now + timeToConnect).assumeIsolated().whenComplete { result in
       self.dialCount -= 1
       switch result {
       case .success(let opened): self.opened(opened)
-      case .failure(let error): self.connectFailed(self.roads.explain(error))
+      case .failure(let error): self.connectFailed(self.links.explain(error))
       }
     }
   }
 
-  private func opened(_ opened: OpenedRoad) {
+  private func opened(_ opened: OpenedLink) {
     connectionOpens()
     stream = opened.channel as? StreamChannel
     start(opened, for: self)
@@ -331,11 +331,11 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     if connectionCount == 1 { wantChanged() }
   }
 
-  func start(_ opened: OpenedRoad, for delegate: any HTTP1ClientConnection.Delegate) {
+  func start(_ opened: OpenedLink, for delegate: any HTTP1ClientConnection.Delegate) {
     var configuration = connectionConfiguration
-    configuration.hasOtherRoads = roads.areSeveral
-    configuration.name = roads.name(of: opened.road)
-    HTTP1ClientConnection.start(on: opened.channel, road: opened.road, configuration: configuration, delegate: delegate)
+    configuration.hasOtherLinks = links.areSeveral
+    configuration.name = links.name(of: opened.link)
+    HTTP1ClientConnection.start(on: opened.channel, link: opened.link, configuration: configuration, delegate: delegate)
   }
 
   /// The first attempt ends before the patience of the waiting exchanges, so that they fail with its reason. Once a reason is known, a link

@@ -9,7 +9,7 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
   }
 
   func connectionRefusesAll(_ connection: HTTP2ClientConnection) {
-    if roads.areSeveral { connection.drainRefusing() }
+    if links.areSeveral { connection.drainRefusing() }
   }
 
   func connectionRefusesStreams(_ connection: HTTP2ClientConnection) {
@@ -24,7 +24,7 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     guard case .connected(let current) = state, current === connection else { return }
     farEndChanged()
     // Recorded before its end, and before its exchanges look for another link.
-    if let failure = connection.failure { roads.failing(connection.road, failure, at: eventLoop.now) }
+    if let failure = connection.failure { links.failing(connection.link, failure, at: eventLoop.now) }
     state = .idle
     goOnWithAnother()
     turnsChanged()
@@ -37,7 +37,7 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     leave(connection)
     if let error {
       // Later exchanges fail with the reason why there is no link now.
-      lastFailure = roads.explain(error)
+      lastFailure = links.explain(error)
     }
     // A connection that took no more streams may end while another one is open, or is about to open.
     switch state {
@@ -55,11 +55,11 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
   /// Records the end of a connection for its link, with whether that has no other connection.
   private func ended(_ connection: HTTP2ClientConnection, _ error: BywayError?) {
     var isLast = true
-    if case .connected(let current) = state { isLast = current === connection || current.road != connection.road }
+    if case .connected(let current) = state { isLast = current === connection || current.link != connection.link }
     if let error {
-      roads.lost(connection.road, error, isLast: isLast, at: lastEnd)
+      links.lost(connection.link, error, isLast: isLast, at: lastEnd)
     } else {
-      roads.closed(connection.road, isLast: isLast, at: lastEnd)
+      links.closed(connection.link, isLast: isLast, at: lastEnd)
     }
   }
 
@@ -87,11 +87,11 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
   /// - Parameter tried: links that have failed in this attempt.
   private func dial(without tried: Set<Int> = []) {
     state = .connecting
-    if roads.areAwaited { return awaitGateway() }
-    roads.dial(without: tried, on: eventLoop, deadline: eventLoop.now + timeToConnect).assumeIsolated().whenComplete {
+    if links.areAwaited { return awaitGateway() }
+    links.dial(without: tried, on: eventLoop, deadline: eventLoop.now + timeToConnect).assumeIsolated().whenComplete {
       switch $0 {
       case .success(let opened): self.connected(opened)
-      case .failure(let error): self.connectFailed(self.roads.explain(error))
+      case .failure(let error): self.connectFailed(self.links.explain(error))
       }
     }
   }
@@ -103,13 +103,13 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     return min(configuration.connectTimeout, .nanoseconds(configuration.patience.nanoseconds / 10 * 9))
   }
 
-  func connected(_ opened: OpenedRoad) {
+  func connected(_ opened: OpenedLink) {
     guard case .connecting = state else {
       opened.channel.close(promise: nil)
       return
     }
     let connection = connection(over: opened)
-    if roads.areSeveral { return prove(connection, opened.tried) }
+    if links.areSeveral { return prove(connection, opened.tried) }
     // Set before it starts: with data that was kept for it, the connection may end at once.
     connection.handOver(to: self)
     state = .connected(connection)
@@ -117,31 +117,31 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     // Until the peer has proved that it speaks HTTP/2, a lost connection counts as a failed attempt.
     backoff.fail()
     openedAt = eventLoop.now
-    roads.taken(connection.road, at: openedAt)
+    links.taken(connection.link, at: openedAt)
     connection.start()
     serve(connection)
   }
 
-  func connection(over opened: OpenedRoad) -> HTTP2ClientConnection {
+  func connection(over opened: OpenedLink) -> HTTP2ClientConnection {
     HTTP2ClientConnection(
-      on: opened.channel, name: roads.name(of: opened.road), road: opened.road, configuration: configuration.http2,
-      watchesLine: roads.areSeveral, rules: rules)
+      on: opened.channel, name: links.name(of: opened.link), link: opened.link, configuration: configuration.http2,
+      watchesLine: links.areSeveral, rules: rules)
   }
 
   /// Sends nothing on an unproved link while there are others: a request that may not be repeated could not move to them.
   private func prove(_ connection: HTTP2ClientConnection, _ tried: Set<Int>) {
     let trial = ConnectionTrial(
-      connection, on: eventLoop, within: RoadTable.headStart + connection.timeToProve
+      connection, on: eventLoop, within: LinkTable.headStart + connection.timeToProve
     ) { result in
       switch result {
       case .success(let connection):
         self.take(connection)
       case .failure(let error):
-        self.roads.failed(connection.road, error, at: self.eventLoop.now)
+        self.links.failed(connection.link, error, at: self.eventLoop.now)
         guard case .proving = self.state else { return }
-        if tried.count < self.roads.dialers.count { return self.dial(without: tried) }
+        if tried.count < self.links.dialers.count { return self.dial(without: tried) }
         self.state = .connecting
-        self.connectFailed(self.roads.failure)
+        self.connectFailed(self.links.failure)
       }
     }
     state = .proving(trial)
@@ -156,16 +156,16 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     backoff.reset()
     lastFailure = nil
     openedAt = eventLoop.now
-    roads.taken(connection.road, at: openedAt)
+    links.taken(connection.link, at: openedAt)
     serve(connection)
-    searchBetterRoad()
+    searchBetterLink()
   }
 
   private func serve(_ connection: HTTP2ClientConnection) {
     guard case .connected(let current) = state, current === connection else { return }
     sendPings(on: connection)
     turnsChanged()
-    if roads.areAwaited { awaitGateway() }
+    if links.areAwaited { awaitGateway() }
     leaveConnection()
   }
 

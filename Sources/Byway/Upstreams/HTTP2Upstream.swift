@@ -48,12 +48,12 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   }
 
   let eventLoop: any EventLoop
-  let roads: Roads
-  var name: String { roads.name }
+  let links: FailoverLinks
+  var name: String { links.name }
   private(set) var configuration: Configuration
   let rules: UpstreamRules
   var state = State.idle
-  let waiting: WaitingLine<UpstreamExchange>
+  let waiting: WaitingQueue<UpstreamExchange>
   /// Whether idle tunnels are being looked for, because exchanges wait for their turn.
   var isReclaiming = false
   private var arrivals: UInt64 = 0
@@ -70,9 +70,9 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   /// Whether connections end with their exchanges.
   private(set) var isRetired = false
   /// The search for a better link than the one in use.
-  var search = RoadSearch.none
+  var search = LinkSearch.none
   /// The wait for a gateway to dial.
-  var newcomer = Newcomer.none
+  var pendingGateway = PendingGateway.none
   /// The connections of other gateways that have dialed, the latest last.
   var others: [HTTP2ClientConnection] = []
   /// A new random number whenever another remote end may answer.
@@ -83,22 +83,22 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   package convenience init(
     dialer: Dialer, on eventLoop: any EventLoop, hop: String?, configuration: Configuration = .defaults, logger: Logger
   ) {
-    self.init(roads: [dialer], on: eventLoop, hop: hop, configuration: configuration, logger: logger)
+    self.init(links: [dialer], on: eventLoop, hop: hop, configuration: configuration, logger: logger)
   }
 
   /// - Parameters:
-  ///   - roads: dialers for the links to the same remote end, the best one first.
+  ///   - links: dialers for the links to the same remote end, the best one first.
   ///   - name: the name of their common target, for messages; `nil`: the first link's.
   package init(
-    roads: [Dialer], to name: String? = nil, on eventLoop: any EventLoop, hop: String?,
+    links: [Dialer], to name: String? = nil, on eventLoop: any EventLoop, hop: String?,
     configuration: Configuration = .defaults, logger: Logger
   ) {
-    self.roads = Roads(
-      roads, name: name, logger: logger, unavailable: configuration.unavailable, jitter: configuration.jitter,
+    self.links = FailoverLinks(
+      links, name: name, logger: logger, unavailable: configuration.unavailable, jitter: configuration.jitter,
       at: eventLoop.now)
     self.eventLoop = eventLoop
     self.configuration = configuration
-    waiting = WaitingLine(on: eventLoop)
+    waiting = WaitingQueue(on: eventLoop)
     rules = UpstreamRules(
       farEnd: configuration.farEnd, via: hop.map { "2.0 \($0)" }, siblings: configuration.siblings)
     waiting.running = { [unowned self] in working.flatMap(\.running).filter(\.isPlaced) }
@@ -120,7 +120,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     return RequestLife.Budget(
       patience: isPatient ? configuration.patience : configuration.connectTimeout + .seconds(1),
       // Where the remote end dials, no attempt fails by itself, so there is no first failure that could be final.
-      isPatient: isPatient || roads.areAwaited, queueing: configuration.queueing,
+      isPatient: isPatient || links.areAwaited, queueing: configuration.queueing,
       response: configuration.responseTimeout, deadline: deadline ?? .distantFuture)
   }
 
@@ -153,7 +153,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     state = .shutDown
     endSearch()
     endAwaiting()
-    roads.close()
+    links.close()
     for connection in ending { connection.drain() }
     waiting.tell { $0.turnedAway(Self.wasShutDown) }
     return .andAllComplete(ending.map(\.closed), on: eventLoop)
@@ -171,7 +171,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
       }
     if case .open = state { lastSeen = nil }
     var status = UpstreamStatus(
-      state, line: lineStatistics, counts: roads.counts, lastSeen: lastSeen, roads: roads.status)
+      state, line: lineStatistics, counts: links.counts, lastSeen: lastSeen, links: links.status)
     status.waiting = waiting.count
     for connection in openConnections {
       status.connections = status.connections + (connection.isIdle ? .init(idle: 1) : .init(active: 1))
@@ -197,7 +197,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     isRetired = true
     endSearch()
     endAwaiting()
-    roads.stopAwaiting()
+    links.stopAwaiting()
     leaveConnection()
   }
 
@@ -232,7 +232,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
       wait(exchange)
     case .connected(let connection) where hasRoom(besides: connection) && waiting.isEmpty:
       put(exchange, at: now, on: connection)
-      searchBetterRoad()
+      searchBetterLink()
     case .connected:
       wait(exchange)
       serveWaiting()
@@ -265,7 +265,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   /// Lets an exchange wait for a connection, or for a stream on the open one.
   private func wait(_ exchange: UpstreamExchange) {
     if waiting.count >= configuration.maximumWaiting {
-      let greediest = waiting.leaver(for: exchange)
+      let greediest = waiting.exchangeToDrop(for: exchange)
       greediest.turnedAway(
         BywayError(.refused, "Too many requests are already waiting for \(name).", processing: .none))
       if greediest === exchange { return }
@@ -304,7 +304,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
           interruption.explanation(of: name)
         } else if hasOpened {
           "\(name) opened, but nothing has come from its far end."
-        } else if roads.areAwaited {
+        } else if links.areAwaited {
           "No gateway has dialed \(name): start one with ?open=dial."
         } else {
           "\(name) did not open in time."

@@ -47,7 +47,7 @@ extension HTTP1Upstream: Upstream {
       } else {
         dialCount > 0 ? .opening : hasServed ? .closed : .idle
       }
-    var status = UpstreamStatus(state, roads: roads.status)
+    var status = UpstreamStatus(state, links: links.status)
     status.waiting = waitingCount
     if connectionCount > 0 { status.connections = .init(active: connectionCount - idleCount, idle: idleCount) }
     return status

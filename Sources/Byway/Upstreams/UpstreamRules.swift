@@ -57,7 +57,7 @@ struct UpstreamRules: Sendable {
   ///   - isComplete: whether the response ends with its head.
   /// - Returns: why the response must not be passed on, or `nil`.
   func admit(_ head: inout FieldSection, to request: FieldSection, isComplete: Bool) -> BywayError? {
-    if hearsStrangers {
+    if mayComeFromOrigin {
       ProxyStatus.removeOurs(from: &head)
       if !request.contains(.protocol) { head.remove(.upgradeStatus) }
     }
@@ -92,14 +92,14 @@ struct UpstreamRules: Sendable {
     var fields = fields
     siblings?.hosts?.keepApart(&fields, of: request)
     guard fields.contains(.proxyStatus) || fields.contains(.proxyAuthenticate) else { return fields }
-    if hearsStrangers { ProxyStatus.removeOurs(from: &fields) }
+    if mayComeFromOrigin { ProxyStatus.removeOurs(from: &fields) }
     if via != nil { fields.remove(.proxyAuthenticate) }
     return fields
   }
 
   /// Whether responses may come from an origin, which is not trusted. Where this is not a hop, a proxy only gets CONNECT requests, which
   /// hops alone answer.
-  private var hearsStrangers: Bool {
+  private var mayComeFromOrigin: Bool {
     switch farEnd {
     case .origin: true
     case .proxy: via != nil

@@ -48,14 +48,14 @@ package struct UpstreamStatus: Sendable {
   /// When a connection last worked; `nil` if one does now, if none has, or if each exchange has its own.
   package let lastSeen: NIODeadline?
   /// The links, the best one first; empty if there is only one.
-  package let roads: [RoadStatus]
+  package let links: [LinkStatus]
 
   package init(
     _ state: State, line: LineStatistics? = nil, counts: LinkCounts? = nil, lastSeen: NIODeadline? = nil,
-    roads: [RoadStatus] = []
+    links: [LinkStatus] = []
   ) {
     self.state = state
-    self.roads = roads
+    self.links = links
     self.line = line
     self.counts = counts
     self.lastSeen = if case .interrupted(let interruption) = state { interruption.since } else { lastSeen }

@@ -6,7 +6,7 @@ import Primitives
 /// A daemon's status, for users who may also stop it. Only ``inspector`` is secret; addresses come without their options.
 struct DaemonStatus: Sendable {
   /// A link, or the connection to an origin.
-  struct Road: Sendable {
+  struct Link: Sendable {
     enum State: Sendable, Hashable {
       case link(LinkState)
       /// Ready as one of several links to a device, and not needed. No fault of it is known.
@@ -40,10 +40,10 @@ struct DaemonStatus: Sendable {
     /// The connections that this end opens.
     var connections = UpstreamStatus.Connections()
     /// The links of a device that has several, the better one first.
-    var roads: [Road] = []
+    var links: [Link] = []
 
     /// The links of a device that has several, or else this one.
-    var all: [Road] { roads.isEmpty ? [self] : roads }
+    var all: [Link] { links.isEmpty ? [self] : links }
   }
 
   /// A gateway or proxy of the daemon.
@@ -51,8 +51,8 @@ struct DaemonStatus: Sendable {
     /// Empty if it has no section of its own.
     let name: String
     let listens: [String]
-    let links: [Road]
-    let origins: [Road]
+    let links: [Link]
+    let origins: [Link]
   }
 
   struct Requests: Sendable {
@@ -132,13 +132,13 @@ extension DaemonStatus.Requests {
   }
 }
 
-extension DaemonStatus.Road {
+extension DaemonStatus.Link {
   fileprivate var json: JSON {
     [
       "name": .string(name), "device": device.map { .string($0) }, "state": .string(state.text),
       "since": since.map { .time($0) },
       "reason": reason.map { .string($0) }, "roundTripNanoseconds": roundTrip.map { .number($0) },
-      "line": line.map(\.json), "roads": roads.isEmpty ? nil : .array(roads.map(\.json)),
+      "line": line.map(\.json), "links": links.isEmpty ? nil : .array(links.map(\.json)),
     ]
   }
 }
@@ -175,7 +175,7 @@ extension DaemonStatus.Requests {
   }
 }
 
-extension DaemonStatus.Road {
+extension DaemonStatus.Link {
   /// - Parameter isInbound: Whether the far end opens it.
   init(
     link name: String, device: String? = nil, _ status: UpstreamStatus, isInbound: Bool, roundTrip: TimeAmount?
@@ -185,11 +185,11 @@ extension DaemonStatus.Road {
     self.roundTrip = (roundTrip?.nanoseconds).map { Int($0) }
     line = status.line
     counts = status.counts
-    roads = status.roads.map { Self(one: $0) }
+    links = status.links.map { Self(one: $0) }
   }
 
   /// Creates one of several links to a device.
-  private init(one status: RoadStatus) {
+  private init(one status: LinkStatus) {
     name = status.address?.publicName ?? status.name
     since = .secondsSinceEpoch(of: status.since)
     switch status.state {
@@ -206,8 +206,8 @@ extension DaemonStatus.Road {
   /// - Parameters:
   ///   - isDialed: Whether this end opens it.
   ///   - connections: Its open connections.
-  ///   - obstacle: Why no client can connect.
-  init(served name: String, isDialed: Bool, _ connections: [ServedLink], obstacle: String?) {
+  ///   - unavailableReason: Why no client can connect.
+  init(served name: String, isDialed: Bool, _ connections: [ServedLink], unavailableReason: String?) {
     self.name = name
     line = connections.lazy.compactMap(\.line).first
     if let open = connections.first(where: { $0.interruption == nil }) {
@@ -218,8 +218,8 @@ extension DaemonStatus.Road {
       since = .secondsSinceEpoch(of: interruption.since)
       reason = interruption.reason
     } else {
-      state = .link(!isDialed ? .waiting : obstacle == nil ? .opening : .down)
-      reason = obstacle
+      state = .link(!isDialed ? .waiting : unavailableReason == nil ? .opening : .down)
+      reason = unavailableReason
     }
   }
 

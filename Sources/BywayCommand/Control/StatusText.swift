@@ -47,22 +47,22 @@ struct StatusText {
     let facts = [name.isEmpty ? "" : name.visible, listens.isEmpty ? "" : "listens on \(listens.visible)"]
     var lines = [facts.filter { !$0.isEmpty }.joined(separator: ": ")].filter { !$0.isEmpty }.map { "  \($0)" }
     for (title, member) in [("link", member["links"]), ("origin", member["origins"])] {
-      for road in member?.elements ?? [] {
-        lines.append("    \(title) \(text(of: road))")
-        for road in road["roads"]?.elements ?? [] { lines.append("      road \(text(of: road))") }
+      for link in member?.elements ?? [] {
+        lines.append("    \(title) \(text(of: link))")
+        for link in link["links"]?.elements ?? [] { lines.append("      link \(text(of: link))") }
       }
     }
     return lines
   }
 
-  private func text(of road: JSON) -> String {
-    let reason = road["reason"]?.text
-    var state = state(road["state"]?.text ?? "unknown", because: reason)
-    if let since = since(road) { state += " for \(since)" }
+  private func text(of link: JSON) -> String {
+    let reason = link["reason"]?.text
+    var state = state(link["state"]?.text ?? "unknown", because: reason)
+    if let since = since(link) { state += " for \(since)" }
     var facts = [state]
     if let reason { facts.append(reason.visible) }
-    let line = road["line"]
-    if let nanoseconds = number(road["roundTripNanoseconds"]) ?? number(line?["roundTripNanoseconds"]) {
+    let line = link["line"]
+    if let nanoseconds = number(link["roundTripNanoseconds"]) ?? number(line?["roundTripNanoseconds"]) {
       facts.append("round trip \(Decimal.text(Double(nanoseconds) / 1_000_000, digits: 1)) ms")
     }
     if let rate = number(line?["bytesPerSecond"]) { facts.append("\(rate) bytes/s") }
@@ -70,7 +70,7 @@ struct StatusText {
     if let resumes = number(line?["resumes"]), resumes > 0 {
       facts.append(resumes == 1 ? "resumed once" : "resumed \(resumes) times")
     }
-    return "\((road["name"]?.text ?? "").visible): \(facts.joined(separator: ", "))"
+    return "\((link["name"]?.text ?? "").visible): \(facts.joined(separator: ", "))"
   }
 
   private func state(_ state: String, because reason: String?) -> String {

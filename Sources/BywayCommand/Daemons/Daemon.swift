@@ -101,10 +101,10 @@ actor Daemon<Command: DaemonCommand>: Service {
       let send: Resending.Send = { [weak self] request, listener in
         try await self?.send(request, at: listener) ?? Response(status: .serviceUnavailable)
       }
-      let actions = InspectorActions(send: Member.sends ? send : nil, hindrances: observation.hindrances)
+      let actions = InspectorActions(send: Member.sends ? send : nil, faultRules: observation.faultRules)
       let feed = InspectorFeed(seen, showsSecrets: options.inspectSecrets, actions)
       inspector = try await InspectorService(feed, on: listen, logger: Self.quiet) { [weak self] in
-        await self?.linkSights() ?? []
+        await self?.linkSnapshots() ?? []
       }
     }
     try await startControl()
@@ -117,8 +117,8 @@ actor Daemon<Command: DaemonCommand>: Service {
     throw BywayError(.refused, "Only a proxy sends requests again, and the proxy of this exchange no longer runs.")
   }
 
-  private func linkSights() async -> [LinkSight] {
-    await memberStatus().flatMap(\.links).flatMap { LinkSight.all(of: $0) }
+  private func linkSnapshots() async -> [LinkSnapshot] {
+    await memberStatus().flatMap(\.links).flatMap { LinkSnapshot.all(of: $0) }
   }
 
   private func startControl() async throws {

@@ -72,7 +72,7 @@ extension MemberConfiguration {
     configuration.tally = tally
     configuration.audit = interception.audit
     configuration.interceptors =
-      (observation.hindrances.map { [$0] } ?? []) + interception.before(interceptors)
+      (observation.faultRules.map { [$0] } ?? []) + interception.before(interceptors)
     return configuration
   }
 }

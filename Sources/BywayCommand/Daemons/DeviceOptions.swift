@@ -107,34 +107,34 @@ struct DeviceOptions: ParsableArguments {
     main: Link?, titles: [DeviceName: String], mostDialed: Int = 0, in transports: TransportRegistry
   ) throws -> DeviceDirectory {
     if isEmpty, suffix.isEmpty, let main { return DeviceDirectory(main: main) }
-    var roads: [(name: String, links: [String])] = []
+    var linksByName: [(name: String, links: [String])] = []
     var places: [String: Int] = [:]
     // An error in the list of links is reported where one of its names is used.
-    let names = device.isEmpty ? [] : Set((try? LinkBook())?.entries.map(\.name) ?? [])
+    let names = device.isEmpty ? [] : Set((try? NamedLinks())?.entries.map(\.name) ?? [])
     for text in device where text != DevicePattern.placeholder {
       let argument = try DeviceArgument(text, schemes: transports.schemes, names: names)
       if let known = places[argument.name] {
-        roads[known].links += argument.links
+        linksByName[known].links += argument.links
       } else {
-        places[argument.name] = roads.count
-        roads.append((argument.name, argument.links))
+        places[argument.name] = linksByName.count
+        linksByName.append((argument.name, argument.links))
       }
     }
     if device.contains(DevicePattern.placeholder) {
       for name in try Self.namesOfLinks() where places[name] == nil {
-        roads.append((name, [name]))
+        linksByName.append((name, [name]))
       }
     }
     var devices: [Device] = []
     var patterns: [DevicePattern] = []
-    for (name, links) in roads {
+    for (name, links) in linksByName {
       try OptionValue.of("--device \(name)") {
         if name.contains(DevicePattern.placeholder) {
-          patterns.append(try DevicePattern(name, roads: links) { try transports.link(named: $0) })
+          patterns.append(try DevicePattern(name, links: links) { try transports.link(named: $0) })
         } else {
           let name = try DeviceArgument.name(name)
           devices.append(
-            try Device(name, title: titles[name], roads: links.map { try transports.link(named: $0) }))
+            try Device(name, title: titles[name], links: links.map { try transports.link(named: $0) }))
         }
       }
     }
@@ -164,7 +164,7 @@ extension DeviceOptions {
 
   /// Returns the names of listed links that can be names of devices.
   private static func namesOfLinks() throws -> [String] {
-    try LinkBook().entries.map(\.name).filter { DeviceName($0) != nil && $0.lowercased() != DeviceHosts.frontPage }
+    try NamedLinks().entries.map(\.name).filter { DeviceName($0) != nil && $0.lowercased() != DeviceHosts.frontPage }
   }
 
   private func titles() throws(CommandFailure) -> [DeviceName: String] {

@@ -41,14 +41,14 @@ extension Gateway: DaemonMember {
 
   func status(named name: String, measures: Bool) async -> DaemonStatus.Member {
     let open = await openLinks()
-    let roads = zip(links, entrances).map { link, entrance in
-      DaemonStatus.Road(
-        served: entrance.address.publicName, isDialed: link.opening == .dial,
-        open.filter { $0.address == entrance.address }, obstacle: entrance.obstacle)
+    let statuses = zip(links, endpoints).map { link, endpoint in
+      DaemonStatus.Link(
+        served: endpoint.address.publicName, isDialed: link.opening == .dial,
+        open.filter { $0.address == endpoint.address }, unavailableReason: endpoint.unavailableReason)
     }
-    let origin = DaemonStatus.Road(origin: origin.text, await originStatus() ?? UpstreamStatus(.idle))
+    let origin = DaemonStatus.Link(origin: origin.text, await originStatus() ?? UpstreamStatus(.idle))
     return DaemonStatus.Member(
-      name: name, listens: [], links: roads, origins: [origin])
+      name: name, listens: [], links: statuses, origins: [origin])
   }
 
   /// The notice counts listening links as ready. Dialed links are for the log, as their far end may not be there.

@@ -51,17 +51,17 @@ extension Proxy: DaemonMember {
 
   func status(named name: String, measures: Bool) async -> DaemonStatus.Member {
     let devices = await devices()
-    let links = await withTaskGroup(of: (Int, DaemonStatus.Road).self) { group in
+    let links = await withTaskGroup(of: (Int, DaemonStatus.Link).self) { group in
       for (index, device) in devices.enumerated() {
-        group.addTask { (index, await self.road(to: device, measures: measures)) }
+        group.addTask { (index, await self.linkStatus(to: device, measures: measures)) }
       }
-      return await group.reduce(into: [Int: DaemonStatus.Road]()) { $0[$1.0] = $1.1 }
+      return await group.reduce(into: [Int: DaemonStatus.Link]()) { $0[$1.0] = $1.1 }
     }
     return DaemonStatus.Member(
       name: name, listens: [ListenAddress.url(address)], links: devices.indices.compactMap { links[$0] }, origins: [])
   }
 
-  private func road(to device: DeviceEntry, measures: Bool) async -> DaemonStatus.Road {
+  private func linkStatus(to device: DeviceEntry, measures: Bool) async -> DaemonStatus.Link {
     var roundTrip: TimeAmount?
     // A line measures its own round trip, and a PING would wait behind the line's traffic.
     if measures, case .open = device.status.state, device.status.line == nil {
@@ -69,7 +69,7 @@ extension Proxy: DaemonMember {
         try await self.ping(device.name)
       }
     }
-    return DaemonStatus.Road(
+    return DaemonStatus.Link(
       link: device.addresses.first?.publicName ?? "", device: device.name?.text, device.status,
       isInbound: device.isInbound, roundTrip: roundTrip)
   }

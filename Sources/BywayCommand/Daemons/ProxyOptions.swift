@@ -44,7 +44,7 @@ struct ProxyOptions: MemberOptions {
         + "otherwise only what is meant for all users.", valueName: "folder"), completion: .directory)
   var cache: String?
 
-  @OptionGroup(title: "Decrypting https") var inspection: InspectionOptions
+  @OptionGroup(title: "Decrypting https") var tlsInterception: TLSInterceptionOptions
 
   @Option(
     help: ArgumentHelp(
@@ -79,9 +79,9 @@ struct ProxyOptions: MemberOptions {
     let byName = Dictionary(grouping: devices.device) { $0.prefix { $0 != "=" } }
     for device in configuration.devices.devices {
       let texts = byName[device.name.description[...]] ?? []
-      for (index, road) in device.roads.enumerated() where known.insert(road.address.text).inserted {
-        let text = texts.count == device.roads.count ? texts[index] : texts.first
-        links.append(OptionLink(option: "--device", value: text, link: road, opening: road.opening ?? .dial))
+      for (index, link) in device.links.enumerated() where known.insert(link.address.text).inserted {
+        let text = texts.count == device.links.count ? texts[index] : texts.first
+        links.append(OptionLink(option: "--device", value: text, link: link, opening: link.opening ?? .dial))
       }
     }
     for (text, link) in zip(devices.hub, configuration.devices.hubs) {
@@ -134,7 +134,7 @@ struct ProxyOptions: MemberOptions {
     configuration.maximumConnections = descriptors.accepted
     configuration.patience = (linkTimeout ?? Seconds(5)).amount
     configuration.logger = logger
-    try inspection.apply(to: &configuration)
+    try tlsInterception.apply(to: &configuration)
     return configuration
   }
 

@@ -33,8 +33,8 @@ struct DemoStage {
       do {
         var proxyConfiguration = ProxyConfiguration(link: try transports.link(line.hostLink), listen: listen)
         // At this end of the line, so that the line's time counts.
-        let hindrances = Hindrances()
-        proxyConfiguration.interceptors = (observer.map { [$0] } ?? []) + [hindrances]
+        let faultRules = FaultRules()
+        proxyConfiguration.interceptors = (observer.map { [$0] } ?? []) + [faultRules]
         proxyConfiguration.logger = logger
         let seen = isInspected ? Inspector() : nil
         proxyConfiguration.observers = seen.map { [$0] } ?? []
@@ -42,7 +42,7 @@ struct DemoStage {
         let page = try transports.link("tcp://127.0.0.1:0")
         return DemoStage(
           line: line, url: ListenAddress.url(proxy.address), proxyAddress: proxy.address, gateway: gateway,
-          proxy: proxy, inspector: try await Self.inspector(seen, of: proxy, hindrances, line, on: page, logger))
+          proxy: proxy, inspector: try await Self.inspector(seen, of: proxy, faultRules, line, on: page, logger))
       } catch {
         await gateway.stop(within: .zero)
         throw error
@@ -54,16 +54,16 @@ struct DemoStage {
   }
 
   private static func inspector(
-    _ seen: Inspector?, of proxy: Proxy, _ hindrances: Hindrances, _ line: DemoLine, on listen: Link, _ logger: Logger
+    _ seen: Inspector?, of proxy: Proxy, _ faultRules: FaultRules, _ line: DemoLine, on listen: Link, _ logger: Logger
   ) async throws -> InspectorService? {
     guard let seen else { return nil }
     let actions = InspectorActions(
-      send: { request, _ in try await proxy.send(request, from: Resending.listener) }, hindrances: hindrances,
+      send: { request, _ in try await proxy.send(request, from: Resending.listener) }, faultRules: faultRules,
       line: line)
     let feed = InspectorFeed(seen, actions)
     do {
       return try await InspectorService(feed, on: listen, logger: logger) {
-        await proxy.status(named: "", measures: false).links.flatMap { LinkSight.all(of: $0) }
+        await proxy.status(named: "", measures: false).links.flatMap { LinkSnapshot.all(of: $0) }
       }
     } catch {
       await proxy.stop(within: .zero)

@@ -45,7 +45,7 @@ struct DoctorCommand: AsyncParsableCommand {
     var report = await examine(link, by: doctor)
     if fix, await mend(report) { report = await examine(link, by: doctor) }
     if json { try StandardStream.output.write("\(report.json)\n") } else { try DoctorText(.output).write(report) }
-    guard report.isUsable else { throw ToldAlready(status: .unavailable) }
+    guard report.isUsable else { throw AlreadyReported(status: .unavailable) }
   }
 
   /// Runs until a signal arrives. Closes what it has opened in any case.

@@ -27,7 +27,7 @@ struct ErrorReport {
     case let error as BywayError:
       status = ExitStatus(error.code)
       text = .failures([error.message])
-    case let error as ToldAlready:
+    case let error as AlreadyReported:
       status = error.status
       text = .none
     case is BrokenPipe:

@@ -11,7 +11,7 @@ extension CompletionKind {
 enum LinkCompletion {
   static func candidates(_ transports: TransportRegistry) -> [String] {
     // Completion offers what exists, and does not report errors.
-    let names = (try? LinkBook())?.entries.map(\.name) ?? []
+    let names = (try? NamedLinks())?.entries.map(\.name) ?? []
     let ports = (try? transports.ports())?.map(\.address) ?? []
     return names + ports + transports.schemes.map { "\($0):" }
   }

@@ -19,10 +19,10 @@ struct LinksCommand: AsyncParsableCommand {
 
   func run() async throws {
     let transports = CommandContext.transports
-    let book = try LinkBook()
-    let probe = LinkProbe(book: book, transports: transports)
+    let namedLinks = try NamedLinks()
+    let probe = LinkProbe(namedLinks: namedLinks, transports: transports)
     let states = ping ? await probe.pings() : try probe.glances()
-    let rows = book.entries.map { [$0.name, $0.address, states[$0.name] ?? ""] }
+    let rows = namedLinks.entries.map { [$0.name, $0.address, states[$0.name] ?? ""] }
     try StandardStream.output.write(TextColumns.lines(rows))
     if rows.isEmpty {
       StandardStream.error.writeLine(

@@ -29,7 +29,7 @@ final class DaemonObservation: Sendable {
   /// `nil` without an inspector.
   let inspector: Inspector?
   /// The faults that the inspector's user injects.
-  let hindrances: Hindrances?
+  let faultRules: FaultRules?
 
   /// - Throws: ``CommandFailure`` if the access log cannot be opened.
   init(_ options: ObservationOptions, logger: Logger) throws {
@@ -44,7 +44,7 @@ final class DaemonObservation: Sendable {
     // Metrics that are not served cost the requests nothing.
     let metrics: [any ExchangeObserver] = options.metrics == nil ? [] : [HTTPMetrics(factory: registry)]
     inspector = options.inspect.map { _ in Inspector(bodyLimit: options.inspectBodies?.bytes ?? 1 << 20) }
-    hindrances = inspector.map { _ in Hindrances() }
+    faultRules = inspector.map { _ in FaultRules() }
     observers = metrics + (accessLog.map { [$0] } ?? []) + (inspector.map { [$0] } ?? [])
   }
 
@@ -70,11 +70,11 @@ final class DaemonObservation: Sendable {
 
 extension DaemonObservation.LinkState {
   /// Returns the state of each link to a device that has several.
-  static func all(of link: DaemonStatus.Road) -> [Self] {
-    link.all.map { road in
-      let isUp = road.state == .link(.up)
+  static func all(of link: DaemonStatus.Link) -> [Self] {
+    link.all.map { each in
+      let isUp = each.state == .link(.up)
       // The line of the connection in use.
-      return Self(name: road.name, isUp: isUp, line: isUp ? link.line : nil, counts: road.counts)
+      return Self(name: each.name, isUp: isUp, line: isUp ? link.line : nil, counts: each.counts)
     }
   }
 }

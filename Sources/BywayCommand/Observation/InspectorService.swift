@@ -17,7 +17,7 @@ final class InspectorService: Sendable {
   /// - Parameter links: Returns the current links.
   /// - Throws: `BywayError` if it cannot listen on the address.
   init(
-    _ feed: InspectorFeed, on listen: Link, logger: Logger, links: @escaping @Sendable () async -> [LinkSight]
+    _ feed: InspectorFeed, on listen: Link, logger: Logger, links: @escaping @Sendable () async -> [LinkSnapshot]
   ) async throws {
     server = try await LocalServer.start(on: listen, logger: logger) { try await feed.respond(to: $0) }
     place = ListenAddress.url(server.address)
@@ -37,15 +37,15 @@ final class InspectorService: Sendable {
   }
 }
 
-extension LinkSight {
+extension LinkSnapshot {
   /// Returns the records of each link to a device that has several.
-  static func all(of link: DaemonStatus.Road) -> [LinkSight] {
-    link.all.map { road in
-      let isUp = road.state == .link(.up) || road.state == .link(.interrupted)
-      return LinkSight(
-        name: link.device ?? road.name, address: road.name, state: road.state.text, since: road.since,
-        reason: road.reason, running: link.connections.active, openings: road.counts?.openings,
-        losses: road.counts?.losses,
+  static func all(of link: DaemonStatus.Link) -> [LinkSnapshot] {
+    link.all.map { each in
+      let isUp = each.state == .link(.up) || each.state == .link(.interrupted)
+      return LinkSnapshot(
+        name: link.device ?? each.name, address: each.name, state: each.state.text, since: each.since,
+        reason: each.reason, running: link.connections.active, openings: each.counts?.openings,
+        losses: each.counts?.losses,
         // The line of the connection in use.
         line: isUp ? link.line : nil)
     }

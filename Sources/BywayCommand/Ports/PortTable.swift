@@ -15,7 +15,7 @@ struct PortTable: Sendable {
   /// The ports in columns. The address comes first, so that `cut` finds it.
   var text: String {
     let rows = ports.map { port in
-      [port.address, port.device, port.name ?? "", port.obstacle.map { "(\($0))" } ?? ""]
+      [port.address, port.device, port.name ?? "", port.unavailableReason.map { "(\($0))" } ?? ""]
     }
     return TextColumns.lines(rows)
   }
@@ -25,7 +25,7 @@ struct PortTable: Sendable {
     let lines = ports.map { port in
       let object: JSON = [
         "address": .string(port.address), "device": .string(port.device), "name": port.name.map { .string($0) },
-        "obstacle": port.obstacle.map { .string($0) },
+        "reason": port.unavailableReason.map { .string($0) },
       ]
       return "\n  \(object)"
     }

@@ -83,13 +83,13 @@ struct RequestCommand: AsyncParsableCommand {
   }
 
   /// Returns `nil` if the request goes to the gateway without TLS.
-  private func tunnel(for request: Request) throws -> Tunnel? {
+  private func tunnel(for request: Request) throws -> EndToEndTLS? {
     let host = request.head.authority.flatMap { try? Authority($0) }?.host.text ?? ""
     guard request.head.scheme == "https" || peer.isEmpty else {
       throw CommandFailure(
         .usage, "--trust, --client-cert, --peer-name and --peer-address are for https://, not http://.")
     }
     // A redirect may lead to https.
-    return request.head.scheme == "https" || location ? Tunnel(try peer.policy(for: host)) : nil
+    return request.head.scheme == "https" || location ? EndToEndTLS(try peer.policy(for: host)) : nil
   }
 }

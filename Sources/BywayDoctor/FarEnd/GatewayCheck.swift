@@ -12,12 +12,12 @@ struct GatewayCheck: Check {
 
   var limit: Duration { Self.patience + .seconds(1) }
 
-  func examine(_ belongings: Belongings) async throws -> Finding<BywayClient> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<BywayClient> {
     var configuration = BywayClient.Configuration.defaults
     configuration.patience = .zero
     configuration.timeout = .seconds(5)
     let client = BywayClient(link, configuration: configuration)
-    belongings.add { await client.shutDown() }
+    resources.add { await client.shutDown() }
     guard link.framing == .http2 else { return .undecided("HTTP/1.1 has no PING.", client) }
     let silence = BywayError(
       .timedOut,

@@ -11,7 +11,7 @@ struct OriginCheck: Check {
 
   var limit: Duration { .seconds(8) }
 
-  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
     let response: Response
     do {
       response = try await client.execute(Request(.head, url: "http://localhost/"))

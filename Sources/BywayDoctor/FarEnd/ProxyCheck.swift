@@ -14,11 +14,11 @@ struct ProxyCheck: Check {
   var limit: Duration { .seconds(8) }
 
   /// - Returns: a client of that proxy.
-  func examine(_ belongings: Belongings) async throws -> Finding<BywayClient> {
-    var obstacle: BywayError?
+  func examine(_ resources: OpenedResources) async throws -> Finding<BywayClient> {
+    var failure: BywayError?
     for address in transports.listeners(of: holder.id) {
       guard let proxy = try? LinkProxy(address, in: transports) else { continue }
-      belongings.add { await proxy.shutDown() }
+      resources.add { await proxy.shutDown() }
       do {
         let answer = try await proxy.ask()
         let facts = answer.lineFacts.map { $0.dropFirst(LineStatistics.reportMark.count) }.joined(separator: "; ")
@@ -27,12 +27,12 @@ struct ProxyCheck: Check {
             + "\(answer.roundTrip.inMilliseconds) ms. \(facts.isEmpty ? "" : "\(facts).")", proxy.client)
       } catch let error as BywayError {
         // Another kind of server, or a proxy whose link is down.
-        if error.code != .unsupported { obstacle = error }
+        if error.code != .unsupported { failure = error }
       }
     }
-    if let obstacle {
+    if let failure {
       return .wrong(
-        Diagnosis(.noGateway, "The proxy that uses the line (\(holder)) gets no answer: \(obstacle.message)"))
+        Diagnosis(.noGateway, "The proxy that uses the line (\(holder)) gets no answer: \(failure.message)"))
     }
     return .wrong(
       Diagnosis(

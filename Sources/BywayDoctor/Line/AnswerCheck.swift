@@ -18,7 +18,7 @@ struct AnswerCheck: Check {
   /// The time limit while other bytes arrive, such as a boot log: the answer may have to wait for their end.
   private static let mostPatience = Duration.seconds(3)
 
-  let ear: LineEar
+  let rawLine: RawLine
   let question: LineQuestion
   let bytesPerSecond: Int?
 
@@ -31,18 +31,18 @@ struct AnswerCheck: Check {
 
   private var tries: Int { max(2, min(Self.mostTries, Int(Self.time / pause))) }
 
-  func examine(_ belongings: Belongings) async throws -> Finding<Answer> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<Answer> {
     let start = ContinuousClock.now
-    let before = await LineInstruments.read(from: ear.channel)
+    let before = await LineInstruments.read(from: rawLine.channel)
     var heard: [UInt8] = []
     var asked = 0
     while true {
       try Task.checkCancellation()
       let askedAt = ContinuousClock.now
-      if asked < tries { ear.say(question.bytes) }
+      if asked < tries { rawLine.say(question.bytes) }
       asked += 1
       let known = heard
-      let more = await ear.listen(for: pause) { HeardFrames(known + $0).isTelling }
+      let more = await rawLine.listen(for: pause) { HeardFrames(known + $0).isTelling }
       heard += more
       let frames = HeardFrames(heard)
       if frames.isTelling { return await conclude(heard, after: ContinuousClock.now - askedAt) }
@@ -55,7 +55,7 @@ struct AnswerCheck: Check {
   private func conclude(_ first: [UInt8], after delay: Duration) async -> Finding<Answer> {
     var frames = HeardFrames(first)
     // An echo comes first; an answer may follow.
-    if frames.sessions.contains(question.session) { frames.hear(await ear.listen(for: .milliseconds(300))) }
+    if frames.sessions.contains(question.session) { frames.hear(await rawLine.listen(for: .milliseconds(300))) }
     if let version = frames.helloVersion, version != FrameCodec.version { return foreign("version \(version)") }
     if frames.hasReset(question.session, .version) { return foreign("another version") }
     let isEchoed = frames.sessions.contains(question.session)
@@ -95,7 +95,7 @@ struct AnswerCheck: Check {
 
   private func missing(_ heard: [UInt8], since before: LineInstruments) async -> Finding<Answer> {
     var what = heard.isEmpty ? "nothing arrives" : "\(heard.count) bytes arrive, without an answer"
-    if let after = await LineInstruments.read(from: ear.channel).receiveErrors, let before = before.receiveErrors,
+    if let after = await LineInstruments.read(from: rawLine.channel).receiveErrors, let before = before.receiveErrors,
       after.framing > before.framing || after.parity > before.parity
     {
       what +=

@@ -7,16 +7,16 @@ struct CableCheck: Check {
   let address: LinkAddress
   let medium: any Transport
 
-  func examine(_ belongings: Belongings) async throws -> Finding<LineEar> {
-    let ear: LineEar
+  func examine(_ resources: OpenedResources) async throws -> Finding<RawLine> {
+    let rawLine: RawLine
     do {
-      ear = try await LineEar.open(address, over: medium, belongings)
+      rawLine = try await RawLine.open(address, over: medium, resources)
     } catch let error as BywayError {
       let fault: Fault = (error.cause is PortTaken) ? .inUse : .notConnected
       return .wrong(Diagnosis(fault, error.message))
     }
-    guard let lines = await LineInstruments.read(from: ear.channel).modemLines else {
-      return .undecided("It opens. Its driver does not report the state of CTS, DSR and DCD.", ear)
+    guard let lines = await LineInstruments.read(from: rawLine.channel).modemLines else {
+      return .undecided("It opens. Its driver does not report the state of CTS, DSR and DCD.", rawLine)
     }
     let saw = "It opens. The far end's lines: \(Self.text(lines))."
     if address[option: "flow"] == "rtscts", !lines.clearToSend {
@@ -27,7 +27,7 @@ struct CableCheck: Check {
             + "flow=rtscts at both ends."),
         saw: saw)
     }
-    return .sound(saw, ear)
+    return .sound(saw, rawLine)
   }
 
   /// Describes the lines. With a cable of three wires they are all off, which is no fault.

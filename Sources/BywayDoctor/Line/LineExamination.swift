@@ -7,18 +7,18 @@ struct LineExamination: Sendable {
 
   func examine(in examination: Examination) async throws(Examination.Over) {
     let medium = link.medium
-    let ear = try await examination.make(CableCheck(address: link.address, medium: medium))
+    let rawLine = try await examination.make(CableCheck(address: link.address, medium: medium))
     let question = LineQuestion()
     let bytesPerSecond = link.line?.bytesPerSecond
     let answer = try await examination.make(
-      AnswerCheck(ear: ear, question: question, bytesPerSecond: bytesPerSecond))
+      AnswerCheck(rawLine: rawLine, question: question, bytesPerSecond: bytesPerSecond))
     switch answer {
     case .gateway(let delay):
-      try await examination.make(NoiseCheck(ear: ear, delay: delay, bytesPerSecond: bytesPerSecond))
-      await ear.close()
+      try await examination.make(NoiseCheck(rawLine: rawLine, delay: delay, bytesPerSecond: bytesPerSecond))
+      await rawLine.close()
     case .somebodyElse(let heard):
       let speaker = try await examination.make(SpeakerCheck(heard: heard, question: question))
-      await ear.close()
+      await rawLine.close()
       let late = try await examination.make(
         RateCheck(address: link.address, medium: medium, question: question, speaker: speaker))
       try await examination.make(

@@ -16,10 +16,10 @@ enum LineSpeaker: Sendable, Hashable {
   case nobody
 
   init(_ heard: [UInt8], after question: LineQuestion) {
-    var overheard = Overheard()
-    heard.withUnsafeBytes { overheard.add($0) }
+    var unframed = UnframedOutput()
+    heard.withUnsafeBytes { unframed.add($0) }
     let text = String(decoding: heard, as: UTF8.self)
-    let prompt = overheard.lastWords ?? ""
+    let prompt = unframed.lastWords ?? ""
     let words = (prompt.isEmpty ? heard.quotedText : prompt).trimmed
     if heard.isEmpty {
       self = .nobody
@@ -35,7 +35,7 @@ enum LineSpeaker: Sendable, Hashable {
       self = .modem(words)
     } else if heard.contains(question.asTerminalsEcho) {
       self = .terminalEcho
-    } else if heard.isText || overheard.lastWords != nil {
+    } else if heard.isText || unframed.lastWords != nil {
       self = .text(words)
     } else {
       self = .noise(count: heard.count)

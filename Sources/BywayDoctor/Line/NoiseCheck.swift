@@ -18,14 +18,14 @@ struct NoiseCheck: Check {
   /// The length of an answer on the wire, with its delimiter. A question has another delimiter before it.
   private static let frameLength = 12
 
-  let ear: LineEar
+  let rawLine: RawLine
   /// The time from a question to its answer.
   let delay: Duration
   let bytesPerSecond: Int?
 
   var limit: Duration { .seconds(7) }
 
-  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
     if let bytesPerSecond, bytesPerSecond < Self.leastRate {
       return .undecided("At \(bytesPerSecond) bytes per second it would take too long to count errors.")
     }
@@ -35,9 +35,9 @@ struct NoiseCheck: Check {
       let elapsed = ContinuousClock.now - start
       if elapsed > Self.mostTime || elapsed > Self.time && series.settled >= Self.leastQuestions { break }
       guard let questions = series.next() else { break }
-      ear.say(questions)
+      rawLine.say(questions)
       let enough = series
-      series.hear(await ear.listen(for: patience) { enough.isMovedOn(by: $0) })
+      series.hear(await rawLine.listen(for: patience) { enough.isMovedOn(by: $0) })
     }
     return Self.conclusion(of: series, bytesPerSecond: bytesPerSecond)
   }

@@ -21,7 +21,7 @@ struct RateCheck: Check {
   var limit: Duration { .seconds(12) }
 
   /// - Returns: the text received during the check, at any rate.
-  func examine(_ belongings: Belongings) async throws -> Finding<[UInt8]> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<[UInt8]> {
     guard medium.options.contains(where: { $0.name == "baud" }) else {
       return .undecided("The rate is set elsewhere, at a terminal server for example.", [])
     }
@@ -29,7 +29,7 @@ struct RateCheck: Check {
     let isNoisy = speaker != .nobody
     var late: [UInt8] = []
     for candidate in candidates {
-      let heard = try await ask(candidate, patience: isNoisy ? Self.longPatience : Self.patience, belongings)
+      let heard = try await ask(candidate, patience: isNoisy ? Self.longPatience : Self.patience, resources)
       if HeardFrames(heard).helloVersion != nil {
         return .wrong(
           diagnosis(candidate, "a gateway answers"), saw: "Heard with \(candidate.name)=\(candidate.value).")
@@ -54,27 +54,27 @@ struct RateCheck: Check {
   }
 
   private func ask(
-    _ option: LinkAddress.Option, patience: Duration, _ belongings: Belongings
+    _ option: LinkAddress.Option, patience: Duration, _ resources: OpenedResources
   ) async throws -> [UInt8] {
     // A driver that does not support one rate may support another.
     try Task.checkCancellation()
-    guard let ear = try? await LineEar.open(address.adding(option), over: medium, belongings) else { return [] }
-    ear.say(question.bytes)
+    guard let rawLine = try? await RawLine.open(address.adding(option), over: medium, resources) else { return [] }
+    rawLine.say(question.bytes)
     let baud = option.name == "baud" ? Int(option.value) ?? own : own
     // The time for question and answer, doubled for slow peers.
     let wire = Duration.milliseconds(2 * 40 * 11 * 1000 / baud)
-    let heard = await ear.listen(for: patience + wire) {
+    let heard = await rawLine.listen(for: patience + wire) {
       HeardFrames($0).helloVersion != nil || $0.count >= Self.enough
     }
-    await ear.close()
+    await rawLine.close()
     return heard
   }
 
-  private func diagnosis(_ option: LinkAddress.Option, _ sight: String) -> Diagnosis {
+  private func diagnosis(_ option: LinkAddress.Option, _ observation: String) -> Diagnosis {
     let text = address.setting(option)
     return Diagnosis(
       .wrongRate,
-      "With \(option.name)=\(option.value) \(sight), with \(option.name)=\(address[option: option.name] ?? defaultValue(option)) "
+      "With \(option.name)=\(option.value) \(observation), with \(option.name)=\(address[option: option.name] ?? defaultValue(option)) "
         + "it does not: use the same at both ends.",
       command: "byway doctor \(ShellWord.of(text))")
   }

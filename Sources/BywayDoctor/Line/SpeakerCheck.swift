@@ -7,7 +7,7 @@ struct SpeakerCheck: Check {
   let heard: [UInt8]
   let question: LineQuestion
 
-  func examine(_ belongings: Belongings) async throws -> Finding<LineSpeaker> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<LineSpeaker> {
     let speaker = LineSpeaker(heard, after: question)
     switch speaker {
     case .nobody: return .undecided("Nothing arrives.", speaker)
@@ -15,14 +15,14 @@ struct SpeakerCheck: Check {
       return .undecided("The received bytes (\(count)) are not text, as with another rate.", speaker)
     case .terminalEcho: return .undecided("A terminal echoes its input.", speaker)
     case .login, .bootLoader, .modem, .webServer, .text, .ppp:
-      return speaker.diagnosis.map { .wrong($0, saw: speaker.sight) } ?? .undecided(speaker.sight, speaker)
+      return speaker.diagnosis.map { .wrong($0, saw: speaker.observation) } ?? .undecided(speaker.observation, speaker)
     }
   }
 }
 
 extension LineSpeaker {
   /// A sentence about the received bytes.
-  var sight: String {
+  var observation: String {
     switch self {
     case .login(let words), .bootLoader(let words), .modem(let words), .webServer(let words), .text(let words):
       "A program sends \"\(words)\"."

@@ -21,42 +21,42 @@ struct WakingCheck: Check {
 
   var limit: Duration { .seconds(10) }
 
-  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
-    let ear = try await LineEar.open(address, over: medium, belongings)
+  func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
+    let rawLine = try await RawLine.open(address, over: medium, resources)
     var heard: [UInt8] = []
     if speaker != .terminalEcho {
-      heard += await ear.listen(for: Self.quiet) { !$0.isEmpty }
-      heard += await ear.listen(for: heard.isEmpty ? .zero : Self.patience)
+      heard += await rawLine.listen(for: Self.quiet) { !$0.isEmpty }
+      heard += await rawLine.listen(for: heard.isEmpty ? .zero : Self.patience)
     }
     for words in ["\r", "AT\r\n"] where LineSpeaker(heard, after: question).isUnknown {
       try Task.checkCancellation()
-      ear.say(Array(words.utf8))
-      heard += await ear.listen(for: Self.patience)
+      rawLine.say(Array(words.utf8))
+      heard += await rawLine.listen(for: Self.patience)
     }
-    await ear.close()
+    await rawLine.close()
     var found = LineSpeaker(heard.isEmpty ? late : heard, after: question)
     // The text is the rest of its echo.
     if speaker == .terminalEcho, case .text = found { found = speaker }
-    if let diagnosis = found.diagnosis { return .wrong(diagnosis, saw: found.sight) }
-    if case .noise = found, let diagnosis = try await rate(belongings) {
+    if let diagnosis = found.diagnosis { return .wrong(diagnosis, saw: found.observation) }
+    if case .noise = found, let diagnosis = try await rate(resources) {
       return .wrong(diagnosis, saw: "It can be read at another rate.")
     }
     switch (speaker, found) {
     case (.nobody, .nobody): return .wrong(Self.silence, saw: "No answer to a carriage return or an AT either.")
-    default: return .wrong(Self.noise(heard.count), saw: found.sight)
+    default: return .wrong(Self.noise(heard.count), saw: found.observation)
     }
   }
 
   /// Looks for a prompt that comes only on request, and for the rate at which it can be read.
-  private func rate(_ belongings: Belongings) async throws -> Diagnosis? {
+  private func rate(_ resources: OpenedResources) async throws -> Diagnosis? {
     guard medium.options.contains(where: { $0.name == "baud" }) else { return nil }
     for baud in Self.commonRates where "\(baud)" != address[option: "baud"] ?? "115200" {
       try Task.checkCancellation()
       let option = LinkAddress.Option(name: "baud", value: "\(baud)")
-      guard let ear = try? await LineEar.open(address.adding(option), over: medium, belongings) else { continue }
-      ear.say([0x0D])
-      let heard = await ear.listen(for: .milliseconds(500)) { $0.count > 64 }
-      await ear.close()
+      guard let rawLine = try? await RawLine.open(address.adding(option), over: medium, resources) else { continue }
+      rawLine.say([0x0D])
+      let heard = await rawLine.listen(for: .milliseconds(500)) { $0.count > 64 }
+      await rawLine.close()
       guard heard.isText, let words = LineSpeaker(heard, after: question).words else { continue }
       return Diagnosis(
         .wrongRate, "With baud=\(baud) the received text can be read, \"\(words)\": use the same rate at both ends.",

@@ -21,10 +21,10 @@ package struct ConnectionCheck: Check {
     self.diagnose = diagnose
   }
 
-  package func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+  package func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
     let start = ContinuousClock.now
     do {
-      let channel = try await belongings.channel { [address, transport] in
+      let channel = try await resources.channel { [address, transport] in
         try await transport.connect(to: address, context: .ofDoctor(within: .seconds(4)))
       }
       let time = ContinuousClock.now - start

@@ -10,7 +10,7 @@ package struct Greeting: Sendable {
   private static let limit = 64
 
   /// The first bytes, up to a limit.
-  package let words: ForeignWords
+  package let words: UnexpectedBytes
 
   /// Connects to a server and reads its first words.
   /// - Returns: `nil` if it sends nothing.
@@ -22,18 +22,18 @@ package struct Greeting: Sendable {
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHandler(
-            Ear(heard, limit: limit, asksAfter: unasked, endsAfter: answer))
+            GreetingHandler(heard, limit: limit, asksAfter: unasked, endsAfter: answer))
         }
       }
       .connect(to: address)
     connecting.whenFailure { heard.fail($0) }
     guard let bytes = try? await heard.futureResult.get(), !bytes.isEmpty else { return nil }
-    return Greeting(words: ForeignWords(heard: bytes))
+    return Greeting(words: UnexpectedBytes(heard: bytes))
   }
 }
 
 /// Listens, sends one question, listens again, and closes.
-private final class Ear: ChannelInboundHandler {
+private final class GreetingHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 

@@ -27,7 +27,7 @@ package struct NameCheck: Check {
     self.advice = advice
   }
 
-  package func examine(_ belongings: Belongings) async throws -> Finding<[SocketAddress]> {
+  package func examine(_ resources: OpenedResources) async throws -> Finding<[SocketAddress]> {
     if let address = try? SocketAddress(ipAddress: host, port: port) {
       return .sound("\(host) is an address.", [address])
     }

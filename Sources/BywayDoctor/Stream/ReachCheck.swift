@@ -30,7 +30,7 @@ package struct ReachCheck: Check {
   package var limit: Duration { .seconds(8) }
 
   /// - Returns: the address that answers.
-  package func examine(_ belongings: Belongings) async throws -> Finding<SocketAddress> {
+  package func examine(_ resources: OpenedResources) async throws -> Finding<SocketAddress> {
     let share = TimeAmount.nanoseconds(Self.patience.nanoseconds / Int64(max(1, addresses.count)))
     var failure: any Error = ChannelError.connectTimeout(share)
     for address in addresses {
@@ -38,7 +38,7 @@ package struct ReachCheck: Check {
       do {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
           .connectTimeout(share).connect(to: address).get()
-        belongings.add(channel)
+        resources.add(channel)
         let time = ContinuousClock.now - start
         try? await channel.close().get()
         return .sound("\(place) accepts, in \(time.inMilliseconds) ms.", address)

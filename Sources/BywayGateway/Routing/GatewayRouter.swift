@@ -16,7 +16,7 @@ final class GatewayRouter: ExchangeHandler {
   private let eventLoop: any EventLoop
   private let origin: any ExchangeHandler
   /// The origin, behind a translation of its name if there is one.
-  private let entrance: any ExchangeHandler
+  private let translatedOrigin: any ExchangeHandler
   /// The state of this origin that the previous router has seen. It is used until this router has connected itself.
   private var known: UpstreamStatus.State?
   private var servers = RecentlyUsed<Target, any Upstream>(limit: targetLimit)
@@ -29,7 +29,7 @@ final class GatewayRouter: ExchangeHandler {
     let configuration = generation.configuration
     let origin = Self.handler(for: generation.origin, configuration, hop: hop, on: eventLoop)
     self.origin = origin
-    entrance =
+    translatedOrigin =
       configuration.hostField.ownName(of: configuration.origin).map { SiteHandler($0, before: origin) } ?? origin
   }
 
@@ -80,11 +80,11 @@ final class GatewayRouter: ExchangeHandler {
   private func handler(for target: Target) throws -> any ExchangeHandler {
     switch target {
     case .origin:
-      return entrance
+      return translatedOrigin
     case .tunnel(let host, let port):
       let server = NamedServer(name: "\(Authority(host, port: port))", source: .client)
       let dialer = try generation.access.dialer(to: .tcp(host: host.text, port: Int(port)), as: server)
-      return TunnelUpstream(dialer: dialer, on: eventLoop, connectTimeout: configuration.connectTimeout)
+      return ConnectHandler(dialer: dialer, on: eventLoop, connectTimeout: configuration.connectTimeout)
     case .server(let scheme, let host, let port):
       if let server = servers.value(for: target) { return server }
       let address: Origin.Address =

@@ -5,7 +5,7 @@ import * as copy from "./copy.js";
 import { h, replace, setText } from "./dom.js";
 import { edit, warning } from "./edit.js";
 import { line } from "./format.js";
-import { hinder } from "./hinder.js";
+import { editFaults } from "./faults.js";
 import { shareLink, token } from "./place.js";
 
 export const NO_TOKEN = "This page is read-only: open the URL that byway status shows, which has a token.";
@@ -36,7 +36,7 @@ export async function saveRecording() {
   return recording.size;
 }
 
-export const hindrances = async () => (await call("/api/hindrances", "GET")).json();
+export const faultRules = async () => (await call("/api/faults", "GET")).json();
 
 export async function saveHAR() {
   const response = await call("/api/har", "GET");
@@ -46,7 +46,7 @@ export async function saveHAR() {
 /** The listener of the original request, for a request that was sent again. */
 function listener(detail, store) {
   let first = detail;
-  for (let left = 100; first?.resends !== undefined && left > 0; left -= 1) first = store.sightings.get(first.resends)?.exchange;
+  for (let left = 100; first?.resends !== undefined && left > 0; left -= 1) first = store.entries.get(first.resends)?.exchange;
   return (first ?? detail).listener;
 }
 
@@ -89,7 +89,7 @@ export class Actions {
     return [
       button("Resend", () => this.resend(view), true, "resend"),
       button("Edit and resend", () => this.edit(view), true, "resend"),
-      button("Faults …", () => this.hinder(detail), true, "hinder"),
+      button("Faults …", () => this.editFaults(detail), true, "faults"),
       button("Make a stub", () => this.stub(view), true),
       menu, button("Compare with …", () => this.acts.mark(detail.id)),
     ];
@@ -142,7 +142,7 @@ export class Actions {
   edit(view) { return edit(this, view); }
 
   /** `given` is an exchange like those that the fault rule is for. */
-  hinder(given) { return hinder(this, given, this.acts.hindered); }
+  editFaults(given) { return editFaults(this, given, this.acts.showFaults); }
 
   call(path, method, body) { return call(path, method, body); }
 

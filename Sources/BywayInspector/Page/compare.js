@@ -25,7 +25,7 @@ export async function compare(place, [first, second], source, store, acts) {
   replace(place, head("Differences are marked."),
     h("div", { class: "part", tabindex: 0, role: "region", "aria-label": "Comparison" },
       rows("Exchange", pair.map((x) => facts(x)), pair),
-      rows("Phases", pair.map((x) => times(store.sightings.get(x.id), store.now)), pair),
+      rows("Phases", pair.map((x) => times(store.entries.get(x.id), store.now)), pair),
       rows("Request fields", pair.map((x) => asMap(x.requestFields)), pair),
       rows("Response fields", pair.map((x) => asMap(x.responseFields)), pair),
       await bodies("Request body", pair, source, "request"), await bodies("Response body", pair, source, "response")));
@@ -40,11 +40,11 @@ const facts = (x) => new Map([
   ["Cache", x.cache ?? ""], ["Answered by", x.from ?? ""], ["Begun", clock(x.begun)],
 ]);
 
-function times(sighting, now) {
-  if (!sighting) return new Map();
-  const found = new Map(phases(sighting, now).map((phase) => [phase.name, duration(phase.to - phase.from)]));
+function times(entry, now) {
+  if (!entry) return new Map();
+  const found = new Map(phases(entry, now).map((phase) => [phase.name, duration(phase.to - phase.from)]));
   const all = PHASES.filter((phase) => found.has(phase.name)).map((phase) => [phase.title, found.get(phase.name)]);
-  return new Map([...all, ["Total", duration(sighting.lasted(now))]]);
+  return new Map([...all, ["Total", duration(entry.lasted(now))]]);
 }
 
 /** Fields by name; several fields of one name are joined into one value. */

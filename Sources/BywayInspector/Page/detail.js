@@ -49,7 +49,7 @@ export class Detail {
     Object.assign(this, { id, source, store });
     if (other) {
       this.detail = undefined;
-      this.version = store.sightings.get(id)?.version;
+      this.version = store.entries.get(id)?.version;
       this.part.scrollTop = 0;
     }
     this.head();
@@ -88,7 +88,7 @@ export class Detail {
   /** The feed has reported a change. */
   changed() {
     if (this.id === undefined || this.loading) return;
-    const known = this.store.sightings.get(this.id);
+    const known = this.store.entries.get(this.id);
     if (!known || !this.detail || known.version === this.version) return;
     // Loading many messages is slow: it takes at most a tenth of the time.
     const wait = known.exchange.state === "running" ? Math.max(700, this.took * 10) : 0;
@@ -97,10 +97,10 @@ export class Detail {
     this.load();
   }
 
-  sighting() { return this.store.sightings.get(this.id); }
+  entry() { return this.store.entries.get(this.id); }
 
   head() {
-    const x = this.detail ?? this.sighting()?.exchange;
+    const x = this.detail ?? this.entry()?.exchange;
     this.tabs.hidden = !x;
     if (!x) return setText(this.title, `#${this.id}`);
     setText(this.title, `${line(x.method ?? "", 20)} ${line(x.path ?? "", 400)}`);
@@ -161,10 +161,10 @@ export class Detail {
   }
 
   overview(x, now) {
-    const sighting = this.sighting();
+    const entry = this.entry();
     return [
       x.failure && failure(x.failure),
-      sighting && timing(sighting, now),
+      entry && timing(entry, now),
       x.meanwhile?.length > 0 ? meanwhile(x.meanwhile, this.acts)
         : x.behind?.length > 0 && h("p", {}, "When it was sent, the link was busy with ", links(x.behind, this.acts), "."),
       facts([
@@ -243,11 +243,11 @@ export function failure({ code, party, message, advice }) {
     h("p", { class: "quiet", text: [code && line(code, 60), party && `at ${line(party, 60)}`].filter(Boolean).join(", ") }));
 }
 
-function timing(sighting, now) {
-  const all = phases(sighting, now);
-  const whole = Math.max(0.01, sighting.lasted(now));
+function timing(entry, now) {
+  const all = phases(entry, now);
+  const whole = Math.max(0.01, entry.lasted(now));
   return h("section", { class: "timing", "aria-label": "Times" },
-    h("h3", { text: sighting.exchange.state === "running" ? `Running for ${duration(whole)}` : `Took ${duration(whole)}` }),
+    h("h3", { text: entry.exchange.state === "running" ? `Running for ${duration(whole)}` : `Took ${duration(whole)}` }),
     h("div", { class: "table", role: "table", "aria-label": "Phases" }, all.map((phase) => {
       const bar = h("span", { class: `phase phase-${phase.name}` });
       bar.style.marginLeft = `${(phase.from / whole) * 100}%`;

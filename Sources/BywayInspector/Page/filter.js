@@ -9,16 +9,16 @@ export function passes(filter, now) {
   const words = filter.text.toLowerCase().split(/\s+/).filter((word) => word !== "" && word !== "-");
   const wanted = words.filter((word) => !word.startsWith("-"));
   const unwanted = words.filter((word) => word.startsWith("-")).map((word) => word.slice(1));
-  return (sighting) => {
-    const x = sighting.exchange;
+  return (entry) => {
+    const x = entry.exchange;
     if (filter.running && x.state !== "running") return false;
     if (filter.method && x.method !== filter.method) return false;
     if (filter.status && !isOf(filter.status, x)) return false;
-    if (filter.host && sighting.host !== filter.host) return false;
-    if (filter.type && sighting.kind !== filter.type) return false;
-    if (filter.slower !== undefined && sighting.lasted(now) < filter.slower) return false;
+    if (filter.host && entry.host !== filter.host) return false;
+    if (filter.type && entry.kind !== filter.type) return false;
+    if (filter.slower !== undefined && entry.lasted(now) < filter.slower) return false;
     if (words.length === 0) return true;
-    const text = sighting.text;
+    const text = entry.text;
     return wanted.every((word) => text.includes(word)) && !unwanted.some((word) => text.includes(word));
   };
 }
@@ -57,26 +57,26 @@ const ORDERS = {
 };
 
 /** Sorts in place; equal exchanges stay in the order in which they began. */
-export function sort(sightings, { by, descending }, now) {
+export function sort(entries, { by, descending }, now) {
   const value = ORDERS[by];
-  const keyed = sightings.map((sighting) => [value(sighting, now), sighting]);
+  const keyed = entries.map((entry) => [value(entry, now), entry]);
   keyed.sort(([a, first], [b, second]) => {
     const order = a < b ? -1 : a > b ? 1 : 0;
     return (descending ? -order : order) || first.id - second.id;
   });
-  return keyed.map(([, sighting]) => sighting);
+  return keyed.map(([, entry]) => entry);
 }
 
 /** The choices of a filter: the values that occur, most frequent first. */
-export function choices(sightings) {
+export function choices(entries) {
   const methods = new Map();
   const hosts = new Map();
   const types = new Map();
   const add = (map, key) => { if (key) map.set(key, (map.get(key) ?? 0) + 1); };
-  for (const sighting of sightings) {
-    add(methods, sighting.exchange.method);
-    add(hosts, sighting.host);
-    if (sighting.exchange.type !== undefined) add(types, sighting.kind);
+  for (const entry of entries) {
+    add(methods, entry.exchange.method);
+    add(hosts, entry.host);
+    if (entry.exchange.type !== undefined) add(types, entry.kind);
   }
   const top = (map) => [...map].sort((a, b) => b[1] - a[1]).slice(0, 100).map(([key]) => key);
   return { methods: top(methods), hosts: top(hosts), types: top(types) };

@@ -18,7 +18,7 @@ export class List {
   constructor(grid, acts) {
     this.grid = grid;
     this.acts = acts;
-    this.sightings = [];
+    this.entries = [];
     this.rows = new Map();
     this.spare = [];
     this.active = undefined;
@@ -82,7 +82,7 @@ export class List {
     this.rowHeight = parseFloat(getComputedStyle(this.grid).getPropertyValue("--row")) || 28;
     this.headHeight = this.head.offsetHeight;
     this.height = this.grid.clientHeight;
-    this.body.style.height = `${this.sightings.length * this.rowHeight}px`;
+    this.body.style.height = `${this.entries.length * this.rowHeight}px`;
     this.axisWidth = this.axisMarks.clientWidth;
     this.top = this.grid.scrollTop;
     if (this.follows) this.scrollTo(Infinity);
@@ -92,17 +92,17 @@ export class List {
   }
 
   /** Visible rows keep their position, unless the end is followed. */
-  show(sightings) {
+  show(entries) {
     const { top } = this;
     const first = Math.floor(top / this.rowHeight);
-    const anchor = this.sightings[first];
-    const reordered = anchor && sightings[first] !== anchor;
-    this.sightings = sightings;
-    this.body.style.height = `${sightings.length * this.rowHeight}px`;
-    this.grid.setAttribute("aria-rowcount", sightings.length + 1);
+    const anchor = this.entries[first];
+    const reordered = anchor && entries[first] !== anchor;
+    this.entries = entries;
+    this.body.style.height = `${entries.length * this.rowHeight}px`;
+    this.grid.setAttribute("aria-rowcount", entries.length + 1);
     if (this.follows) this.toEnd();
     else if (reordered && top > 0) {
-      const index = sightings.indexOf(anchor);
+      const index = entries.indexOf(anchor);
       if (index >= 0) this.scrollTo(index * this.rowHeight + (top - first * this.rowHeight));
     }
     this.render();
@@ -115,14 +115,14 @@ export class List {
 
   /** Reads nothing from the document: the position is known, and reading it would cause layout. */
   scrollTo(top) {
-    const most = Math.max(0, this.headHeight + this.sightings.length * this.rowHeight - this.height);
+    const most = Math.max(0, this.headHeight + this.entries.length * this.rowHeight - this.height);
     this.top = Math.min(most, Math.max(0, top));
     this.grid.scrollTop = this.top;
   }
 
   scrolled() {
     this.top = this.grid.scrollTop;
-    const atEnd = this.top + this.height >= this.headHeight + this.sightings.length * this.rowHeight - this.rowHeight;
+    const atEnd = this.top + this.height >= this.headHeight + this.entries.length * this.rowHeight - this.rowHeight;
     if (!this.ownScroll || !atEnd) this.follows = atEnd && this.order.by === "begun" && !this.order.descending;
     this.ownScroll = false;
     if (this.frame === undefined) {
@@ -136,7 +136,7 @@ export class List {
   range() {
     const { top } = this;
     const first = Math.max(0, Math.floor(top / this.rowHeight));
-    const last = Math.min(this.sightings.length, Math.ceil((top + this.height - this.headHeight) / this.rowHeight));
+    const last = Math.min(this.entries.length, Math.ceil((top + this.height - this.headHeight) / this.rowHeight));
     return [first, last];
   }
 
@@ -144,27 +144,27 @@ export class List {
     const now = this.clock();
     const [first, last] = this.range();
     const from = Math.max(0, first - BEYOND);
-    const to = Math.min(this.sightings.length, last + BEYOND);
-    this.scale = waterfall.axis(this.sightings.slice(first, last), now, this.order.by === "begun");
+    const to = Math.min(this.entries.length, last + BEYOND);
+    this.scale = waterfall.axis(this.entries.slice(first, last), now, this.order.by === "begun");
     const away = this.away(now);
     const wanted = new Set();
-    for (let index = from; index < to; index += 1) wanted.add(this.sightings[index].id);
+    for (let index = from; index < to; index += 1) wanted.add(this.entries[index].id);
     for (const [id, row] of this.rows) {
       if (wanted.has(id)) continue;
       this.rows.delete(id);
       this.spare.push(row);
     }
     for (let index = from; index < to; index += 1) {
-      const sighting = this.sightings[index];
-      let row = this.rows.get(sighting.id);
+      const entry = this.entries[index];
+      let row = this.rows.get(entry.id);
       if (row === undefined) {
         row = this.spare.pop() ?? new Row(this.body);
-        row.begin(sighting);
-        this.rows.set(sighting.id, row);
+        row.begin(entry);
+        this.rows.set(entry.id, row);
       }
       row.put(index, this.rowHeight);
-      row.update(sighting, this.scale, now, { active: this.active === sighting.id, marked: this.marked === sighting.id });
-      row.hatch(away(sighting.exchange), this.scale);
+      row.update(entry, this.scale, now, { active: this.active === entry.id, marked: this.marked === entry.id });
+      row.hatch(away(entry.exchange), this.scale);
     }
     for (const row of this.spare) row.hide();
     this.showActive();
@@ -204,7 +204,7 @@ export class List {
     };
   }
 
-  indexOf(id) { return this.sightings.findIndex((sighting) => sighting.id === id); }
+  indexOf(id) { return this.entries.findIndex((entry) => entry.id === id); }
 
   activate(id, { reveal = true } = {}) {
     this.active = id;
@@ -219,11 +219,11 @@ export class List {
   }
 
   walk(by) {
-    if (this.sightings.length === 0) return;
+    if (this.entries.length === 0) return;
     const index = this.indexOf(this.active);
     const start = index >= 0 || !Number.isFinite(by) ? index + by : by > 0 ? this.range()[0] : this.range()[1] - 1;
-    const next = this.sightings[Math.min(this.sightings.length - 1, Math.max(0, start))];
-    this.follows = this.follows && next === this.sightings.at(-1);
+    const next = this.entries[Math.min(this.entries.length - 1, Math.max(0, start))];
+    this.follows = this.follows && next === this.entries.at(-1);
     this.activate(next.id);
     this.acts.walked(next.id);
   }
@@ -274,10 +274,10 @@ class Row {
     element.textContent = text;
   }
 
-  begin(sighting) {
+  begin(entry) {
     this.version = undefined;
-    this.element.dataset.id = sighting.id;
-    this.path.setAttribute("href", `#/exchanges/${Number(sighting.id)}`);
+    this.element.dataset.id = entry.id;
+    this.path.setAttribute("href", `#/exchanges/${Number(entry.id)}`);
     this.element.hidden = false;
   }
 
@@ -298,21 +298,21 @@ class Row {
     }
   }
 
-  update(sighting, scale, now, { active, marked }) {
-    const x = sighting.exchange;
+  update(entry, scale, now, { active, marked }) {
+    const x = entry.exchange;
     if (this.active !== active) this.element.setAttribute("aria-selected", (this.active = active));
     if (this.marked !== marked) this.element.classList.toggle("marked", (this.marked = marked));
-    if (this.version !== sighting.version) {
-      this.version = sighting.version;
-      this.write(sighting, x);
+    if (this.version !== entry.version) {
+      this.version = entry.version;
+      this.write(entry, x);
     }
-    if (x.state === "running" || this.timed !== sighting.version || this.timedId !== sighting.id) {
-      this.timed = sighting.version;
-      this.timedId = sighting.id;
-      this.set(this.time, time(sighting, now));
+    if (x.state === "running" || this.timed !== entry.version || this.timedId !== entry.id) {
+      this.timed = entry.version;
+      this.timedId = entry.id;
+      this.set(this.time, time(entry, now));
     }
-    waterfall.draw(this.bar, sighting, scale, now);
-    if (active) this.set(this.phases, waterfall.inWords(sighting, now));
+    waterfall.draw(this.bar, entry, scale, now);
+    if (active) this.set(this.phases, waterfall.inWords(entry, now));
   }
 
   /** Draws the times in which the link was disconnected. */
@@ -331,12 +331,12 @@ class Row {
     }));
   }
 
-  write(sighting, x) {
+  write(entry, x) {
     this.set(this.number, String(x.id));
     this.number.title = clock(x.begun);
     this.set(this.method, line(x.method ?? "", 20));
     this.set(this.path, line(x.path ?? "", 300));
-    this.set(this.host, line(sighting.host, 60));
+    this.set(this.host, line(entry.host, 60));
     const failed = x.state === "failed";
     // The client closed the connection: that is no failure.
     const left = failed && x.failure?.code === "cancelled";
@@ -372,13 +372,13 @@ function size(x) {
   return `${up ? "↑ " : ""}${bytes(done)}`;
 }
 
-function time(sighting, now) {
-  const x = sighting.exchange;
-  if (x.state !== "running") return duration(sighting.lasted(now));
-  const { left } = sighting;
-  if (left !== undefined) return `${rate(sighting.rate)} · ${left < 60_000 ? `${Math.ceil(left / 1000)} s` : duration(left)} left`;
-  if (sighting.rate > 0) return `${rate(sighting.rate)} · ${Math.floor(sighting.lasted(now) / 1000)} s`;
-  return `${(Math.max(100, sighting.lasted(now)) / 1000).toFixed(1)} s …`;
+function time(entry, now) {
+  const x = entry.exchange;
+  if (x.state !== "running") return duration(entry.lasted(now));
+  const { left } = entry;
+  if (left !== undefined) return `${rate(entry.rate)} · ${left < 60_000 ? `${Math.ceil(left / 1000)} s` : duration(left)} left`;
+  if (entry.rate > 0) return `${rate(entry.rate)} · ${Math.floor(entry.lasted(now) / 1000)} s`;
+  return `${(Math.max(100, entry.lasted(now)) / 1000).toFixed(1)} s …`;
 }
 
 export const summary = (shown, all) => (shown === all ? count(all, "exchange") : `${number(shown)} of ${count(all, "exchange")}`);

@@ -1,6 +1,6 @@
 // Connects the parts: the feed fills the store, the list and the panels show it, keys and buttons trigger actions.
 
-import { Actions, clear, hindrances, NO_TOKEN, saveHAR, saveRecording } from "./act.js";
+import { Actions, clear, faultRules, NO_TOKEN, saveHAR, saveRecording } from "./act.js";
 import { compare } from "./compare.js";
 import { Detail } from "./detail.js";
 import { byId, h, replace, setText } from "./dom.js";
@@ -41,7 +41,7 @@ const say = (text, isProblem = false) => {
 const list = new List(byId("list"), { open, walked, sorted: () => update(true) });
 list.linkOf = (exchange) => store.linkOf(exchange);
 list.clock = () => store.now;
-const actions = new Actions(byId("dialog"), { say, open: (id) => waitFor(id), mark, hindered });
+const actions = new Actions(byId("dialog"), { say, open: (id) => waitFor(id), mark, showFaults });
 const detail = new Detail(
   byId("detail"), { close, open: (id) => open(id, { focus: true }), actions: (view) => actions.buttons(view) },
 );
@@ -59,7 +59,7 @@ function update(now = false) {
 function refresh({ always = false } = {}) {
   dirty = false;
   if (paused && !always) return showTotal();
-  const all = [...store.sightings.values()];
+  const all = [...store.entries.values()];
   const shown = filters.isEmpty(filter) ? all : all.filter(filters.passes(filter, store.now));
   const unordered = list.order.by === "begun" && !list.order.descending;
   list.show(unordered ? shown : filters.sort(shown, list.order, store.now));
@@ -71,8 +71,8 @@ function refresh({ always = false } = {}) {
 }
 
 function showTotal() {
-  const shown = list.sightings.length;
-  const all = paused || !filters.isEmpty(filter) ? store.sightings.size : shown;
+  const shown = list.entries.length;
+  const all = paused || !filters.isEmpty(filter) ? store.entries.size : shown;
   setText(byId("total"), paused ? `Paused: ${summary(shown, shown)}; now ${summary(all, all)}` : summary(shown, all));
   byId("newest").hidden = paused || list.follows || list.order.by !== "begun" || list.order.descending || shown * list.rowHeight <= list.height;
 }
@@ -81,7 +81,7 @@ let choicesAt = 0;
 function showChoices() {
   if (performance.now() - choicesAt < 2000 || document.activeElement?.tagName === "SELECT") return;
   choicesAt = performance.now();
-  const { methods, hosts, types } = filters.choices(store.sightings.values());
+  const { methods, hosts, types } = filters.choices(store.entries.values());
   choose("f-method", "Any method", methods);
   choose("f-host", "Any host", hosts);
   choose("f-type", "Any type", types);
@@ -118,7 +118,7 @@ function tick(at) {
   ticked = at;
   if (place().view !== "exchanges") return;
   if (dirty || (filter.slower !== undefined && store === live)) refresh();
-  else if (!paused && store === live && [...list.rows.keys()].some((id) => store.sightings.get(id)?.exchange.state === "running")) list.render();
+  else if (!paused && store === live && [...list.rows.keys()].some((id) => store.entries.get(id)?.exchange.state === "running")) list.render();
   showChoices();
   detail.changed();
 }
@@ -146,7 +146,7 @@ function walked(id) {
 function waitFor(id) {
   const until = performance.now() + 5000;
   const look = () => {
-    if (store.sightings.has(id)) open(id, { focus: true });
+    if (store.entries.has(id)) open(id, { focus: true });
     else if (performance.now() < until) setTimeout(look, 50);
   };
   look();
@@ -220,7 +220,7 @@ const notices = new Map();
 function notice(name, text, action, act) {
   if (text === undefined) notices.delete(name);
   else notices.set(name, { text, action, act });
-  const shown = ["broken", "compare", "file", "hindered"].map((key) => notices.get(key)).find(Boolean);
+  const shown = ["broken", "compare", "file", "faults"].map((key) => notices.get(key)).find(Boolean);
   byId("notice").hidden = shown === undefined;
   setText(byId("notice-text"), shown?.text ?? "");
   setText(byId("notice-act"), shown?.action ?? "");
@@ -230,11 +230,11 @@ function notice(name, text, action, act) {
 }
 
 /** A reminder of injected faults. */
-function hindered(state) {
-  const { length } = state.hindrances ?? [];
+function showFaults(state) {
+  const { length } = state.faults ?? [];
   const pulled = state.line?.pulled ? "The cable is unplugged." : "";
   const text = [length > 0 && `${count(length, "fault rule")} in force: faults are injected on purpose.`, pulled].filter(Boolean).join(" ");
-  notice("hindered", text || undefined, "Show", () => attempt(() => actions.hinder()));
+  notice("faults", text || undefined, "Show", () => attempt(() => actions.editFaults()));
 }
 
 let wasBroken = false;
@@ -246,7 +246,7 @@ const feed = new Feed(live, (state) => {
   setText(byId("feed-text"), { loading, live: "Live", behind, broken: "Not connected" }[state.kind]);
   if (state.kind === "broken") {
     notice(
-      "broken", [state.reason, live.sightings.size > 0 && "The data shown is old.", Number.isFinite(state.wait) && `Trying again in ${Math.ceil(state.wait / 1000)} s.`].filter(Boolean).join(" "),
+      "broken", [state.reason, live.entries.size > 0 && "The data shown is old.", Number.isFinite(state.wait) && `Trying again in ${Math.ceil(state.wait / 1000)} s.`].filter(Boolean).join(" "),
       "Try now",
       () => feed.retry(),
     );
@@ -278,7 +278,7 @@ function filterChanged() {
   clearTimeout(filterChanged.timer);
   // The typed letter is drawn first, then the result.
   requestAnimationFrame(() => setTimeout(() => refresh({ always: true })));
-  filterChanged.timer = setTimeout(() => say(`${summary(list.sightings.length, store.sightings.size)}.`), 700);
+  filterChanged.timer = setTimeout(() => say(`${summary(list.entries.length, store.entries.size)}.`), 700);
 }
 byId("filter").addEventListener("input", filterChanged);
 byId("filter").addEventListener("submit", (event) => event.preventDefault());
@@ -311,7 +311,7 @@ byId("record-save").addEventListener("click", () => attempt(async () => {
   await saveRecording();
   say("Saved. Started with --replay FILE, the proxy gives the same answers.");
 }));
-byId("hinder").addEventListener("click", () => attempt(() => actions.hinder(store.sightings.get(place().id)?.exchange)));
+byId("faults").addEventListener("click", () => attempt(() => actions.editFaults(store.entries.get(place().id)?.exchange)));
 byId("har-open").addEventListener("click", () => byId("har-file").click());
 byId("har-file").addEventListener("change", (event) => attempt(async () => {
   const [file] = event.target.files;
@@ -323,7 +323,7 @@ byId("har-file").addEventListener("change", (event) => attempt(async () => {
 byId("help").addEventListener("click", () => help(byId("dialog")));
 byId("newest").addEventListener("click", () => {
   list.follows = true;
-  list.show(list.sightings);
+  list.show(list.entries);
   showTotal();
 });
 byId("to-exchanges").addEventListener("click", () => show({ view: "exchanges" }, true));
@@ -335,12 +335,12 @@ byId("skip").addEventListener("click", (event) => {
 list.grid.addEventListener("scroll", showTotal, { passive: true });
 function showAble() {
   const why = store !== live ? "Not available for a file." : token() === undefined ? NO_TOKEN : undefined;
-  for (const id of ["clear", "har-save", "record-save", "hinder"]) {
+  for (const id of ["clear", "har-save", "record-save", "faults"]) {
     byId(id).disabled = why !== undefined;
     byId(id).title = why ?? "";
   }
-  byId("hinder").hidden = !live.can.has("hinder") && !live.can.has("line");
-  if (why === undefined && live.can.has("hinder")) hindrances().then(hindered, () => {});
+  byId("faults").hidden = !live.can.has("faults") && !live.can.has("line");
+  if (why === undefined && live.can.has("faults")) faultRules().then(showFaults, () => {});
 }
 showAble();
 replace(byId("legend"), PHASES.map((phase) => h("li", {}, h("span", { class: `swatch phase-${phase.name}` }), phase.title)),

@@ -15,7 +15,7 @@ const TEXT = 8192;
 const STALE = 2500;
 
 /** An exchange, with values that the page has derived from it. */
-class Sighting {
+class ExchangeEntry {
   constructor(exchange) {
     this.measured = undefined;
     this.take(exchange, performance.now());
@@ -78,7 +78,7 @@ const EVENTS = 200;
 
 export class Store {
   constructor() {
-    this.sightings = new Map();
+    this.entries = new Map();
     this.links = new Map();
     this.limits = undefined;
     this.skew = 0;
@@ -103,15 +103,15 @@ export class Store {
   resetExchanges({ exchanges, limits, now, can }, asked = Date.now()) {
     if (now !== undefined) this.skew = now <= Date.now() && now >= asked ? 0 : now - Date.now();
     this.limits = limits;
-    const before = this.sightings;
-    this.sightings = new Map();
+    const before = this.entries;
+    this.entries = new Map();
     for (const exchange of exchanges) {
       const known = before.get(exchange.id);
       if (known && known.exchange.begun === exchange.begun) {
         known.take(exchange, performance.now());
-        this.sightings.set(exchange.id, known);
+        this.entries.set(exchange.id, known);
       } else {
-        this.sightings.set(exchange.id, new Sighting(exchange));
+        this.entries.set(exchange.id, new ExchangeEntry(exchange));
       }
     }
     if (can !== undefined) this.can = new Set(can);
@@ -123,25 +123,25 @@ export class Store {
     const at = performance.now();
     for (const exchange of exchanges) {
       this.heard(exchange.begun + (exchange.ended ?? exchange.answered ?? exchange.sent ?? 0));
-      const known = this.sightings.get(exchange.id);
+      const known = this.entries.get(exchange.id);
       if (known) known.take(exchange, at);
-      else this.sightings.set(exchange.id, new Sighting(exchange));
+      else this.entries.set(exchange.id, new ExchangeEntry(exchange));
     }
     this.changed("exchanges");
   }
 
   forgetBefore(id) {
     // They are in order of their ids.
-    for (const known of this.sightings.keys()) {
+    for (const known of this.entries.keys()) {
       if (known >= id) break;
-      if (this.sightings.get(known).exchange.state !== "running") this.sightings.delete(known);
+      if (this.entries.get(known).exchange.state !== "running") this.entries.delete(known);
     }
     this.changed("exchanges");
   }
 
   forgetEnded() {
-    for (const [id, sighting] of this.sightings) {
-      if (sighting.exchange.state !== "running") this.sightings.delete(id);
+    for (const [id, entry] of this.entries) {
+      if (entry.exchange.state !== "running") this.entries.delete(id);
     }
     this.changed("exchanges");
   }

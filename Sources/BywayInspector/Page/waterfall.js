@@ -13,9 +13,9 @@ export const PHASES = [
 ];
 
 /** `[{name, from, to}]` in milliseconds after the exchange began; the last one of a running exchange continues. */
-export function phases(sighting, now) {
-  const x = sighting.exchange;
-  const end = sighting.lasted(now);
+export function phases(entry, now) {
+  const x = entry.exchange;
+  const end = entry.lasted(now);
   if (x.from !== undefined && x.sent === undefined) return [{ name: "here", from: 0, to: end }];
   // An answer may begin before the request has ended: from then on, the phase is the wire down.
   const first = x.replied ?? x.answered;
@@ -40,24 +40,24 @@ export function phaseTitle(name) {
 }
 
 /** A description of the bar for screen readers. */
-export function inWords(sighting, now) {
-  return phases(sighting, now)
+export function inWords(entry, now) {
+  return phases(entry, now)
     .filter((phase) => phase.to - phase.from >= 0.05)
     .map((phase) => `${phaseTitle(phase.name).toLowerCase()} ${duration(phase.to - phase.from)}`)
     .join(", ");
 }
 
 /** The time axis of the rows in view. A very long exchange is cut at the edge, because the others would shrink to points. */
-export function axis(sightings, now, byClock) {
-  if (sightings.length === 0) return { from: 0, to: 1000, byClock };
-  const lasts = sightings.map((sighting) => sighting.lasted(now)).sort((a, b) => a - b);
+export function axis(entries, now, byClock) {
+  if (entries.length === 0) return { from: 0, to: 1000, byClock };
+  const lasts = entries.map((entry) => entry.lasted(now)).sort((a, b) => a - b);
   const typical = lasts[Math.floor((lasts.length - 1) * 0.9)] * 1.5;
   if (!byClock) return { from: 0, to: Math.max(1, Math.min(lasts.at(-1), typical * 2)), byClock };
   let from = Infinity;
   let to = -Infinity;
-  for (const sighting of sightings) {
-    from = Math.min(from, sighting.exchange.begun);
-    to = Math.max(to, sighting.exchange.begun + Math.min(sighting.lasted(now), Math.max(typical, 100)));
+  for (const entry of entries) {
+    from = Math.min(from, entry.exchange.begun);
+    to = Math.max(to, entry.exchange.begun + Math.min(entry.lasted(now), Math.max(typical, 100)));
   }
   // In steps, so that the view stands still while the ends move slightly.
   const span = Math.max(10, to - from);
@@ -86,11 +86,11 @@ export function ticks({ from, to, byClock }) {
 }
 
 /** Draws a bar into one element: its position, and its phases as the stops of a gradient. */
-export function draw(bar, sighting, scale, now) {
-  const x = sighting.exchange;
+export function draw(bar, entry, scale, now) {
+  const x = entry.exchange;
   const span = scale.to - scale.from;
   const start = scale.byClock ? x.begun - scale.from : 0;
-  const whole = Math.max(sighting.lasted(now), 0.01);
+  const whole = Math.max(entry.lasted(now), 0.01);
   const shown = Math.min(whole, span - start);
   const left = Math.max(0, (start / span) * 100);
   const width = Math.max(0, (shown / span) * 100);
@@ -99,7 +99,7 @@ export function draw(bar, sighting, scale, now) {
     bar.drawnPlace = place;
     [bar.style.left, bar.style.width] = place.split(" ");
   }
-  const stops = phases(sighting, now).map((phase) => {
+  const stops = phases(entry, now).map((phase) => {
     const stop = (at) => `${Math.min(100, (at / shown) * 100).toFixed(2)}%`;
     return `var(--phase-${phase.name}) ${stop(phase.from)} ${stop(phase.to)}`;
   });

@@ -28,8 +28,8 @@ public struct Authenticate: Interceptor {
   public let scope: Scope
   private let ask: Ask
   private let random: @Sendable () -> String
-  private let logins = LoginBook()
-  private let turnstile = Turnstile()
+  private let logins = LoginStore()
+  private let turnstile = AsyncLock()
 
   /// Creates an interceptor with logins from a function.
   /// - Parameters:

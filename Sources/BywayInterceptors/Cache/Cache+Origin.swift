@@ -14,7 +14,7 @@ extension Cache {
     var response = try await next(request)
     let destination = next.destination(of: request)
     for target in CacheRules.invalidated(by: request.head, response.head) {
-      await store.remove(CacheKey(target, at: destination, for: request.visitor, over: configuration.link).text)
+      await store.remove(CacheKey(target, at: destination, for: request.user, over: configuration.link).text)
     }
     CacheStatus.bypass(isSafe ? "request" : "method").add(to: &response.head)
     return response

@@ -117,7 +117,7 @@ public struct Cache: Interceptor {
 
   public func intercept(_ request: Request, next: Next) async throws -> Response {
     let key = CacheKey(
-      TargetURI(request.head), at: next.destination(of: request), for: request.visitor, over: configuration.link
+      TargetURI(request.head), at: next.destination(of: request), for: request.user, over: configuration.link
     ).text
     let head = request.head
     // Only the client and the origin know what a GET's body means, and an upgrade is not a response.

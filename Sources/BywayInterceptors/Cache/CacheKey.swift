@@ -7,15 +7,15 @@ struct CacheKey {
   let text: String
 
   /// - Parameters:
-  ///   - visitor: The user. A response to one user is not served to another: an origin behind this hop does not see the user, and
+  ///   - user: The user. A response to one user is not served to another: an origin behind this hop does not see the user, and
   ///     so cannot say which user its answer is for.
   ///   - link: The link to the far end, where another device may be tomorrow.
-  init(_ target: TargetURI, at destination: Destination, for visitor: Visitor = .anyone, over link: String) {
-    let user = visitor.name.map { "user \(Hex.text($0.text.utf8)) " } ?? ""
+  init(_ target: TargetURI, at destination: Destination, for user: RequestUser = .anyone, over link: String) {
+    let user = user.name.map { "user \(Hex.text($0.text.utf8)) " } ?? ""
     switch destination {
     case .asNamed: text = user + target.key
     case .farEnd: text = "\(user)link \(link) \(target.key)"
-    case .device(_, let roads, _): text = "\(user)link \(roads.joined(separator: " ")) \(target.key)"
+    case .device(_, let links, _): text = "\(user)link \(links.joined(separator: " ")) \(target.key)"
     case .server(let scheme, let authority): text = "\(user)\(scheme)://\(authority) \(target.key)"
     }
   }

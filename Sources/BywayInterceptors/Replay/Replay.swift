@@ -21,7 +21,7 @@ public struct Replay: Interceptor {
   private let missing: Missing
   private let keepsTime: Bool
   private let clock: any Clock<Duration>
-  private let shelf: RecordingShelf
+  private let store: RecordingStore
 
   /// Reads the folder, or the file, once. Blocks.
   /// - Parameters:
@@ -45,7 +45,7 @@ public struct Replay: Interceptor {
     self.missing = missing
     self.keepsTime = keepsTime
     self.clock = clock
-    shelf = try RecordingShelf(folder)
+    store = try RecordingStore(folder)
   }
 
   public func intercept(_ request: Request, next: Next) async throws -> Response {
@@ -54,7 +54,7 @@ public struct Replay: Interceptor {
     var digest = BodyDigest()
     for try await chunk in request.body { digest.update(chunk) }
     let subject = RecordingSubject(request.head, body: digest.text)
-    guard let recording = shelf.next(for: subject) else {
+    guard let recording = store.next(for: subject) else {
       if mayGoOn { return try await next(request) }
       throw BywayError(
         .originUnavailable,

@@ -59,7 +59,7 @@ extension DeviceEntry {
   fileprivate var isToBeAnnounced: Bool {
     switch discovery {
     case .present, nil: true
-    case .away, .obstructed: false
+    case .away, .unavailable: false
     }
   }
 }

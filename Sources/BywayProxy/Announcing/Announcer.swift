@@ -37,7 +37,7 @@ actor Announcer {
   private var session: AvahiSession?
   private var published: [DeviceName: Published] = [:]
   /// The error logged last: each is logged once, until it changes.
-  private var obstacle: String?
+  private var unavailableReason: String?
 
   init(_ devices: DeviceTable) {
     self.devices = devices
@@ -137,11 +137,11 @@ actor Announcer {
     return .refused
   }
 
-  private func tell(_ obstacle: String?) {
-    guard obstacle != self.obstacle else { return }
-    self.obstacle = obstacle
-    if let obstacle {
-      logger.notice("Devices are not published in the network", metadata: ["reason": "\(obstacle)"])
+  private func tell(_ unavailableReason: String?) {
+    guard unavailableReason != self.unavailableReason else { return }
+    self.unavailableReason = unavailableReason
+    if let unavailableReason {
+      logger.notice("Devices are not published in the network", metadata: ["reason": "\(unavailableReason)"])
     } else {
       logger.info("Devices are published in the network by Avahi")
     }

@@ -13,7 +13,7 @@ struct DiscoveredPort {
   enum State {
     /// Plugged in.
     case here(Asking)
-    case obstructed(String)
+    case unavailable(String)
     case away(since: NIODeadline)
   }
 
@@ -57,8 +57,8 @@ struct DiscoveredPort {
       isKnown = false
     }
     port = other
-    if let obstacle = other.obstacle {
-      state = .obstructed(obstacle)
+    if let unavailableReason = other.unavailableReason {
+      state = .unavailable(unavailableReason)
       isKnown = true
       return
     }
@@ -77,7 +77,7 @@ struct DiscoveredPort {
     switch state {
     case .here(.due(let time, _)): time
     case .away(let since): since + Self.awayTime
-    case .here, .obstructed: nil
+    case .here, .unavailable: nil
     }
   }
 

@@ -113,7 +113,7 @@ package struct DiscoveredPorts: Sendable {
       let state: DiscoveredDevice.State =
         switch port.state {
         case .here: .present
-        case .obstructed(let reason): .obstructed(reason)
+        case .unavailable(let reason): .unavailable(reason)
         case .away(let since): .away(since: since)
         }
       let title = port.claim?.title ?? port.port.name.flatMap { DeviceText(claimed: $0) }

@@ -9,39 +9,39 @@ struct DeviceEvents: AsyncSequence, Sendable {
   private static let silentPauses = 15
 
   private let devices: VisibleDevices
-  private let visitor: Visitor
+  private let user: RequestUser
   private let place: DevicePlace
-  private let seat: WatcherSeats.Seat
+  private let slot: WatcherSlots.Slot
 
-  init(_ devices: VisibleDevices, for visitor: Visitor, at place: DevicePlace, _ seat: WatcherSeats.Seat) {
-    self.seat = seat
+  init(_ devices: VisibleDevices, for user: RequestUser, at place: DevicePlace, _ slot: WatcherSlots.Slot) {
+    self.slot = slot
     self.devices = devices
-    self.visitor = visitor
+    self.user = user
     self.place = place
   }
 
-  func makeAsyncIterator() -> Iterator { Iterator(devices: devices, visitor: visitor, place: place, seat: seat) }
+  func makeAsyncIterator() -> Iterator { Iterator(devices: devices, user: user, place: place, slot: slot) }
 
   struct Iterator: AsyncIteratorProtocol {
     fileprivate let devices: VisibleDevices
-    private let visitor: Visitor
+    private let user: RequestUser
     fileprivate let place: DevicePlace
     /// Held as long as the client reads.
-    private let seat: WatcherSeats.Seat
+    private let slot: WatcherSlots.Slot
     private var told: DeviceListing?
 
-    fileprivate init(devices: VisibleDevices, visitor: Visitor, place: DevicePlace, seat: WatcherSeats.Seat) {
-      self.seat = seat
+    fileprivate init(devices: VisibleDevices, user: RequestUser, place: DevicePlace, slot: WatcherSlots.Slot) {
+      self.slot = slot
       self.devices = devices
-      self.visitor = visitor
+      self.user = user
       self.place = place
     }
 
     mutating func next() async throws -> ByteBuffer? {
       for _ in 0..<DeviceEvents.silentPauses {
         if told != nil { try await Task.sleep(for: DeviceEvents.pause) }
-        if seat.isClosed { return nil }
-        let listing = await DeviceListing(devices.entries(for: visitor), at: place)
+        if slot.isClosed { return nil }
+        let listing = await DeviceListing(devices.entries(for: user), at: place)
         guard listing != told else { continue }
         told = listing
         return ByteBuffer(string: "data: \(listing.json)\n\n")

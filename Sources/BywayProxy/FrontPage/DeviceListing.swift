@@ -9,13 +9,13 @@ struct DeviceListing: Sendable, Hashable {
     /// Unplugged.
     case away
     /// Another program uses its port.
-    case obstructed
+    case unavailable
 
     var text: String {
       switch self {
       case .link(let state): state.rawValue
       case .away: "away"
-      case .obstructed: "obstructed"
+      case .unavailable: "unavailable"
       }
     }
   }
@@ -25,7 +25,7 @@ struct DeviceListing: Sendable, Hashable {
     let name: String?
     let title: String?
     let url: String
-    let roads: [String]
+    let links: [String]
     let state: State
     /// The reason that its link is down or cannot be opened.
     let reason: String?
@@ -47,11 +47,11 @@ extension DeviceListing.Device {
     name = entry.name?.text
     title = entry.title
     url = place.url(of: entry.name)
-    roads = entry.addresses.map(\.publicName)
+    links = entry.addresses.map(\.publicName)
     lastSeen = (entry.leftAt ?? entry.status.lastSeen).map { .secondsSinceEpoch(of: $0) }
     switch entry.discovery {
     case .away: (state, reason) = (.away, nil)
-    case .obstructed(let obstacle): (state, reason) = (.obstructed, obstacle)
+    case .unavailable(let unavailableReason): (state, reason) = (.unavailable, unavailableReason)
     case .present, nil:
       let link = LinkState(entry.status.state, isInbound: entry.isInbound)
       // While the link waits for a gateway, the reason that the last one has gone is left out.
@@ -62,7 +62,7 @@ extension DeviceListing.Device {
   fileprivate var json: JSON {
     [
       "name": name.map { .string($0) }, "title": title.map { .string($0) }, "url": .string(url),
-      "roads": .array(roads.map { .string($0) }), "state": .string(state.text),
+      "links": .array(links.map { .string($0) }), "state": .string(state.text),
       "reason": reason.map { .string($0) },
       "lastSeen": lastSeen.map { .string(CalendarTime(secondsSinceEpoch: $0).utc) },
     ]

@@ -11,12 +11,12 @@ enum FrontPage {
     + "frame-ancestors 'none'"
 
   /// Lives on the devices' event loop.
-  static func handler(for devices: VisibleDevices, _ watchers: WatcherSeats) -> any ExchangeHandler {
+  static func handler(for devices: VisibleDevices, _ watchers: WatcherSlots) -> any ExchangeHandler {
     AsyncExchangeHandler(on: LoopExecutor(devices.eventLoop)) { try await respond(to: $0, devices, watchers) }
   }
 
   private static func respond(
-    to request: Request, _ devices: VisibleDevices, _ watchers: WatcherSeats
+    to request: Request, _ devices: VisibleDevices, _ watchers: WatcherSlots
   ) async throws -> Response {
     guard request.head.method == .get || request.head.method == .head else {
       return answer(
@@ -25,20 +25,20 @@ enum FrontPage {
     let place = DevicePlace(request.head.authority, request.head.scheme, beneath: await devices.suffixes())
     switch (request.head.path ?? "/").prefix(while: { $0 != "?" }) {
     case "/":
-      let listing = await DeviceListing(devices.entries(for: request.visitor), at: place)
+      let listing = await DeviceListing(devices.entries(for: request.user), at: place)
       return answer(FrontPageText.html(listing), "text/html")
     case "/devices.json":
       return answer(
-        "\(await DeviceListing(devices.entries(for: request.visitor), at: place).json)\n", "application/json")
+        "\(await DeviceListing(devices.entries(for: request.user), at: place).json)\n", "application/json")
     case "/devices.css":
       return answer(FrontPageText.style, "text/css")
     case "/devices.js":
       return answer(FrontPageText.script, "text/javascript")
     case "/events":
-      guard let seat = watchers.take(for: request.visitor) else {
+      guard let slot = watchers.take(for: request.user) else {
         return answer("Too many clients follow the list.\n", "text/plain", .serviceUnavailable, [.retryAfter: "10"])
       }
-      let events = Body(DeviceEvents(devices, for: request.visitor, at: place, seat))
+      let events = Body(DeviceEvents(devices, for: request.user, at: place, slot))
       return Response(
         status: .ok, fields: [.contentType: "text/event-stream", .cacheControl: "no-store"], body: events)
     default:

@@ -40,10 +40,10 @@ enum FrontPageText {
       device.lastSeen.map { CalendarTime(secondsSinceEpoch: $0).utc }
       .map { "<time datetime=\"\($0)\">\($0)</time>" }
       ?? (device.state == .link(.up) ? "now" : "never")
-    let roads = device.roads.map { "<code>\($0.escapedForHTML)</code>" }.joined(separator: "<br>")
+    let links = device.links.map { "<code>\($0.escapedForHTML)</code>" }.joined(separator: "<br>")
     return """
       <tr data-state="\(device.state.text)"><th scope="row"><a href="\(device.url.escapedForHTML)">\(title)</a>\(name)</th>\
-      <td><span class="state">\(words(device.state))</span>\(reason)</td><td>\(roads)</td><td>\(seen)</td></tr>
+      <td><span class="state">\(words(device.state))</span>\(reason)</td><td>\(links)</td><td>\(seen)</td></tr>
       """
   }
 
@@ -57,7 +57,7 @@ enum FrontPageText {
     case .link(.down): "down"
     case .link(.waiting): "waiting for its gateway"
     case .away: "unplugged"
-    case .obstructed: "in use"
+    case .unavailable: "in use"
     }
   }
 
@@ -75,7 +75,7 @@ enum FrontPageText {
       background: #8888 }
     [data-state="up"] .state::before { background: #2a8f3f }
     [data-state="down"] .state::before, [data-state="interrupted"] .state::before,
-    [data-state="obstructed"] .state::before { background: #c5372c }
+    [data-state="unavailable"] .state::before { background: #c5372c }
     @media (max-width: 40rem) { thead { display: none } th, td { display: block; border: 0; padding: 0.1rem 0 } tr { display: block;
       padding: 0.6rem 0; border-bottom: 1px solid #8885 } }
 

@@ -4,7 +4,7 @@ import NIOCore
 /// The devices, filtered by what a user may see.
 struct VisibleDevices: Sendable {
   /// Called on the event loop.
-  typealias Filter = @Sendable (Visitor) -> (DeviceName?) -> Bool
+  typealias Filter = @Sendable (RequestUser) -> (DeviceName?) -> Bool
 
   private let devices: DeviceTable
   private let filter: Filter
@@ -18,10 +18,10 @@ struct VisibleDevices: Sendable {
   var eventLoop: any EventLoop { devices.eventLoop }
 
   /// Returns the devices that the user may see. Safe on any thread.
-  func entries(for visitor: Visitor) async -> [DeviceEntry] {
+  func entries(for user: RequestUser) async -> [DeviceEntry] {
     let entries = await devices.entries()
     let visible = try? await eventLoop.submit {
-      let isVisible = filter(visitor)
+      let isVisible = filter(user)
       return entries.filter { isVisible($0.name) }
     }.get()
     return visible ?? []

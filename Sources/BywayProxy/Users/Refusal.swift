@@ -91,7 +91,7 @@ extension Refusal {
     return BywayError(.forbidden, "The user \"\(user)\" has \(what).\(hint)", processing: .none)
   }
 
-  static let stranger = BywayError(
+  static let loginRequired = BywayError(
     .forbidden, "This proxy now requires a login: connect again, and log in.", processing: .none)
 
   static let rightGone = BywayError(

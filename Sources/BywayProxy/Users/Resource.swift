@@ -17,7 +17,7 @@ package enum Resource: Sendable, Hashable {
   }
 }
 
-extension Addressee {
+extension ProxyTarget {
   /// Returns the resource that the user needs a right to; `nil` for the list of devices, which shows each user their own.
   func resource(hasMain: Bool) -> Resource? {
     switch self {

@@ -19,7 +19,7 @@ final class UserExchange: RequestSink {
 
   /// The user of an exchange, and the resource that it uses.
   struct Use {
-    let visitor: Visitor
+    let user: RequestUser
     /// `nil`: the list of devices.
     let resource: Resource?
   }

@@ -28,8 +28,8 @@ package struct UserRules: Sendable {
   }
 
   /// Whether a running exchange of a user may continue under these rules.
-  func stillAllow(_ visitor: Visitor, _ resource: Resource?, since before: UserRules?) -> Bool {
-    guard case .user(let name, let proof) = visitor else { return false }
+  func stillAllow(_ user: RequestUser, _ resource: Resource?, since before: UserRules?) -> Bool {
+    guard case .user(let name, let proof) = user else { return false }
     if proof == .password, passwords?[name] == nil || passwords?[name] != before?.passwords?[name] { return false }
     return resource.map { rights.allow(name, $0) } ?? true
   }

@@ -64,8 +64,10 @@ import Testing
     var names: [String] { ports.devices.map(\.name.text) }
   }
 
-  private func port(_ number: Int, _ name: String? = "FTDI FT232R", obstacle: String? = nil) -> LinkPort {
-    LinkPort(address: "serial:usb:0403:6001:\(number)", device: "/dev/ttyUSB\(number)", name: name, obstacle: obstacle)
+  private func port(_ number: Int, _ name: String? = "FTDI FT232R", unavailableReason: String? = nil) -> LinkPort {
+    LinkPort(
+      address: "serial:usb:0403:6001:\(number)", device: "/dev/ttyUSB\(number)", name: name,
+      unavailableReason: unavailableReason)
   }
 
   @Test("a discovered device has the name and title that it reports")
@@ -253,18 +255,18 @@ import Testing
   }
 
   @Test("a port in use by another program is not queried until it is free")
-  func obstructed() {
+  func unavailable() {
     var bench = Bench()
-    bench.plug(port(0, obstacle: "in use by process 4711 (picocom)"))
+    bench.plug(port(0, unavailableReason: "in use by process 4711 (picocom)"))
     #expect(bench.asked.isEmpty && bench.names == ["ftdi-ft232r"])
-    #expect(bench.ports.devices.map(\.state) == [.obstructed("in use by process 4711 (picocom)")])
-    bench.plugged[0].obstacle = nil
+    #expect(bench.ports.devices.map(\.state) == [.unavailable("in use by process 4711 (picocom)")])
+    bench.plugged[0].unavailableReason = nil
     bench.claims[port(0).address] = DeviceClaim(name: DeviceName("printer"))
     bench.list()
     #expect(bench.names == ["printer"] && bench.ports.devices.map(\.state) == [.present])
-    bench.plugged[0].obstacle = "only group dialout may open it"
+    bench.plugged[0].unavailableReason = "only group dialout may open it"
     bench.list()
-    #expect(bench.ports.devices.map(\.state) == [.obstructed("only group dialout may open it")])
+    #expect(bench.ports.devices.map(\.state) == [.unavailable("only group dialout may open it")])
     #expect(bench.names == ["printer"] && bench.asked.count == 1)
   }
 
@@ -286,15 +288,15 @@ import Testing
   @Test("the number of listed ports is limited")
   func bounded() {
     var ports = DiscoveredPorts(reserved: [])
-    ports.list((0..<10_000).map { port($0, obstacle: "busy") }, from: 0, at: Self.start)
+    ports.list((0..<10_000).map { port($0, unavailableReason: "busy") }, from: 0, at: Self.start)
     #expect(ports.devices.count == 256)
   }
 
   @Test("a device listed by two sources appears once")
   func twoSources() {
     var ports = DiscoveredPorts(reserved: [])
-    ports.list([port(0, obstacle: "busy")], from: 0, at: Self.start)
-    let link = LinkPort(address: "serial:/links/a", device: "/dev/ttyUSB0", name: "a", obstacle: "busy")
+    ports.list([port(0, unavailableReason: "busy")], from: 0, at: Self.start)
+    let link = LinkPort(address: "serial:/links/a", device: "/dev/ttyUSB0", name: "a", unavailableReason: "busy")
     ports.list([link], from: 1, at: Self.start)
     #expect(ports.devices.map(\.link) == [port(0).address])
     ports.list([], from: 0, at: Self.start)
@@ -314,7 +316,8 @@ import Testing
         switch Int.random(in: 0..<5, using: &generator) {
         case 0 where !bench.plugged.contains { $0.device == port(number).device }: bench.plug(port(number, name), name)
         case 1: bench.unplug("/dev/ttyUSB\(number)")
-        case 2: for index in bench.plugged.indices { bench.plugged[index].obstacle = Bool.random() ? "busy" : nil }
+        case 2:
+          for index in bench.plugged.indices { bench.plugged[index].unavailableReason = Bool.random() ? "busy" : nil }
         case 3: bench.list()
         default: bench.wait(.milliseconds(.random(in: 0..<70_000, using: &generator)))
         }

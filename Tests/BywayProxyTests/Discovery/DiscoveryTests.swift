@@ -13,8 +13,8 @@ import Testing
   private let transports = TransportRegistry([LoopbackTransport()])
   private let address = "loopback:discovery-\(UInt64.random(in: 0 ... .max))"
 
-  private func port(_ address: String, obstacle: String? = nil) -> LinkPort {
-    LinkPort(address: address, device: "/dev/\(address)", name: "Adapter", obstacle: obstacle)
+  private func port(_ address: String, unavailableReason: String? = nil) -> LinkPort {
+    LinkPort(address: address, device: "/dev/\(address)", name: "Adapter", unavailableReason: unavailableReason)
   }
 
   private func gateway(_ claim: DeviceClaim?, _ origin: Origin = .handler { _ in Response(status: .notFound) })

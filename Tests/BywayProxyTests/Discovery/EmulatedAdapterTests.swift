@@ -68,7 +68,7 @@ import Testing
       }
       let plotter = try #require(DeviceName("plotter"))
       let proxy = try await Proxy.start(
-        configuration([Device(plotter, roads: [transports.link("serial:\(ports)/adapter")])]))
+        configuration([Device(plotter, links: [transports.link("serial:\(ports)/adapter")])]))
       let local = BywayClient(try transports.link("\(proxy.address)?http=1.1"))
       func page(_ url: String) async throws -> String {
         let page = try await local.get(url)

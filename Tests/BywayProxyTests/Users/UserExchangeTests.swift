@@ -15,7 +15,7 @@ import Testing
     exchange.finish(trailers: nil)
     let upstream = Upstream()
     exchange.begin(
-      ExchangeHead(fields: [":method": "POST"], isComplete: false), as: .init(visitor: .anyone, resource: nil),
+      ExchangeHead(fields: [":method": "POST"], isComplete: false), as: .init(user: .anyone, resource: nil),
       with: { _, _ throws(BywayError) in upstream }, ended: { _ in })
     #expect(upstream.writes == [100_000] && upstream.isWhole)
   }
@@ -55,7 +55,7 @@ import Testing
     ]
     if isEarly { exchange.finish(trailers: trailers) }
     exchange.begin(
-      ExchangeHead(fields: [":method": "POST"], isComplete: false), as: .init(visitor: .anyone, resource: nil),
+      ExchangeHead(fields: [":method": "POST"], isComplete: false), as: .init(user: .anyone, resource: nil),
       with: { _, _ throws(BywayError) in upstream }, ended: { _ in })
     if !isEarly { exchange.finish(trailers: trailers) }
     #expect(upstream.isWhole && upstream.trailers == ["x-digest": "abc"])

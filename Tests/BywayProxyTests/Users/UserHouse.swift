@@ -43,11 +43,11 @@ struct UserHouse {
         links: [link], origin: .handler { try await Self.respond(to: $0, as: name) })
       configuration.logger = quiet
       gateways.append(try await Gateway.start(configuration, group: remains.loops.any()))
-      devices.append(try Device(#require(DeviceName(name)), roads: [link]))
+      devices.append(try Device(#require(DeviceName(name)), links: [link]))
     }
     var configuration = ProxyConfiguration(
       devices: try DeviceDirectory(
-        devices, main: hasMain ? devices[0].roads : [], suffixes: ["devices.example"]),
+        devices, main: hasMain ? devices[0].links : [], suffixes: ["devices.example"]),
       listen: try transports.link(header == nil ? "tcp://127.0.0.1:0" : "unix:\(folder["p"])"))
     configuration.logger = quiet
     configuration.patience = .zero

@@ -9,7 +9,7 @@ import Testing
   private let transports = TransportRegistry([LoopbackTransport()])
 
   private func device(_ name: String) throws -> Device {
-    try Device(#require(DeviceName(name)), roads: [transports.link("loopback:\(name)")])
+    try Device(#require(DeviceName(name)), links: [transports.link("loopback:\(name)")])
   }
 
   @Test("a device name directly precedes localhost or a suffix")
@@ -39,12 +39,12 @@ import Testing
 
   @Test("a name reserved in the configuration cannot be claimed by a discovered device")
   func given() throws {
-    let pattern = try DevicePattern("pi-{name}", roads: ["loopback:{name}"]) { try transports.link($0) }
+    let pattern = try DevicePattern("pi-{name}", links: ["loopback:{name}"]) { try transports.link($0) }
     let directory = try DeviceDirectory([device("printer")], patterns: [pattern])
     for (name, isGiven) in [("printer", true), ("pi-x", true), ("byway", true), ("camera", false), ("pi", false)] {
       #expect(try directory.hasGiven(#require(DeviceName(name))) == isGiven, "\(name)")
     }
-    let all = try DevicePattern("{name}", roads: ["loopback:{name}"]) { try transports.link($0) }
+    let all = try DevicePattern("{name}", links: ["loopback:{name}"]) { try transports.link($0) }
     #expect(throws: BywayError.self) {
       try DeviceDirectory([], patterns: [all], main: [], suffixes: [], isOpen: true)
     }
@@ -59,7 +59,7 @@ import Testing
   func clashes() throws {
     #expect(throws: BywayError.self) { try DeviceDirectory([device("a"), device("A")]) }
     #expect(throws: BywayError.self) { try DeviceDirectory([device("byway")]) }
-    #expect(throws: BywayError.self) { try Device(#require(DeviceName("a")), roads: []) }
+    #expect(throws: BywayError.self) { try Device(#require(DeviceName("a")), links: []) }
   }
 
   @Test(
@@ -69,9 +69,9 @@ import Testing
       ("pi-a-b", "loopback:a-b/x"), ("pi-", nil), ("pi", nil), ("kitchen", nil), ("pi--oProxyCommand", nil),
     ])
   func pattern(name: String, link: String?) throws {
-    let pattern = try DevicePattern("pi-{name}", roads: ["loopback:{name}/x"]) { try transports.link($0) }
+    let pattern = try DevicePattern("pi-{name}", links: ["loopback:{name}/x"]) { try transports.link($0) }
     let device = try DeviceName(name).flatMap { try pattern.device(named: $0) }
-    #expect(device?.roads.first?.address.text == link)
+    #expect(device?.links.first?.address.text == link)
   }
 
   @Test(
@@ -81,7 +81,7 @@ import Testing
       ("-{name}", "loopback:{name}"),
       ("{name}", "nothing:{name}"), ("{name}{name}", "loopback:{name}"),
     ])
-  func badPattern(text: String, road: String) {
-    #expect(throws: BywayError.self) { try DevicePattern(text, roads: [road]) { try transports.link($0) } }
+  func badPattern(text: String, link: String) {
+    #expect(throws: BywayError.self) { try DevicePattern(text, links: [link]) { try transports.link($0) } }
   }
 }

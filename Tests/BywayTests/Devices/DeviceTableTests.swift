@@ -19,7 +19,7 @@ import Testing
   }
 
   private func patterns() throws -> DeviceDirectory {
-    let pattern = try DevicePattern("{name}", roads: ["loopback:{name}"]) { try transports.link($0) }
+    let pattern = try DevicePattern("{name}", links: ["loopback:{name}"]) { try transports.link($0) }
     return try DeviceDirectory([], patterns: [pattern])
   }
 
@@ -63,7 +63,7 @@ import Testing
 
   @Test("a discovered device gets no login, and its stored data is not used for the next one")
   func claims() throws {
-    let directory = try DeviceDirectory([Device(name("own"), roads: [transports.link("loopback:own")])])
+    let directory = try DeviceDirectory([Device(name("own"), links: [transports.link("loopback:own")])])
     let table = table(directory)
     let link = try transports.link("loopback:port")
     func destination(_ state: DiscoveredDevice.State) throws -> Destination {
@@ -77,14 +77,14 @@ import Testing
     #expect(try destination(.present) == first)
     #expect(try destination(.away(since: loop.now)) != first)
     #expect(try destination(.present) != first)
-    #expect(try table.destination(of: name("own")) == .device(name("own"), roads: ["loopback:own"], isClaimed: false))
+    #expect(try table.destination(of: name("own")) == .device(name("own"), links: ["loopback:own"], isClaimed: false))
   }
 
   @Test("devices that share a link are one destination, under every name")
   func identity() throws {
     let link = try transports.link("loopback:x")
     let directory = try DeviceDirectory(
-      [Device(name("a"), roads: [link]), Device(name("b"), roads: [link])], main: [link])
+      [Device(name("a"), links: [link]), Device(name("b"), links: [link])], main: [link])
     let table = table(directory)
     #expect(try table.device(named: name("a")) === table.device(named: name("b")))
     #expect(try table.device(for: [":authority": "anything.example"]) === table.device(named: name("a")))
@@ -92,7 +92,7 @@ import Testing
 
   @Test("the authority selects the device, and an unknown name gets 421")
   func authority() throws {
-    let directory = try DeviceDirectory([Device(name("a"), roads: [transports.link("loopback:a")])])
+    let directory = try DeviceDirectory([Device(name("a"), links: [transports.link("loopback:a")])])
     let table = table(directory)
     #expect(try table.device(for: [":authority": "A.localhost:80"]) === table.device(named: name("a")))
     for authority in ["b.localhost", "localhost", "byway.localhost", "a.b.localhost", "a", ""] {

@@ -56,7 +56,7 @@ import Testing
   func status() throws {
     #expect(interruption() == nil)
     let start = rig.loop.now
-    rig.near.obstacle = "There is no such device."
+    rig.near.unavailableReason = "There is no such device."
     try rig.unplug()
     #expect(interruption()?.since == start && interruption()?.reason == "There is no such device.")
     #expect(upstream.status.lastSeen == start)

@@ -106,7 +106,7 @@ final class LineRig {
 
     func lineLost() { losses += 1 }
 
-    var obstacle: String?
+    var unavailableReason: String?
 
     func write(_ bytes: ByteBuffer) -> Outcome {
       guard let channel else { return Outcome(driver.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)) }

@@ -43,15 +43,15 @@ import Testing
   @Test(
     "with several links and random faults, requests end once and by their deadline, and nothing leaks",
     arguments: UpstreamRig.Framing.allCases, Array(UInt64(1)...24))
-  func roads(_ framing: UpstreamRig.Framing, _ seed: UInt64) async throws {
-    try await OwnThread.run { try run(framing, seed, roads: 3) }
+  func links(_ framing: UpstreamRig.Framing, _ seed: UInt64) async throws {
+    try await OwnThread.run { try run(framing, seed, links: 3) }
   }
 
-  private func run(_ framing: UpstreamRig.Framing, _ seed: UInt64, roads: Int = 1) throws {
+  private func run(_ framing: UpstreamRig.Framing, _ seed: UInt64, links: Int = 1) throws {
     let world = World(seed)
     let origin = RiggedOrigin(on: { [unowned world] in world.loop }) { [unowned world] in world.answer() }
     let rig = UpstreamRig(
-      framing, roads: Array(repeating: origin, count: roads), patience: Bounds.patience,
+      framing, links: Array(repeating: origin, count: links), patience: Bounds.patience,
       responseTimeout: Bounds.response, maximumConnections: 3)
     world.loop = rig.loop
     rig.streamLimit = [1, 2, 256][Int(seed % 3)]

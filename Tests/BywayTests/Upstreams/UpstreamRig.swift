@@ -32,12 +32,12 @@ final class UpstreamRig {
   private final class Wire {
     let near: EmbeddedChannel
     let far: EmbeddedChannel
-    let road: Int
+    let link: Int
     var server: (any ServedConnection)?
     var isFrozen = false
 
-    init(_ road: Int, on loop: EmbeddedEventLoop) throws {
-      self.road = road
+    init(_ link: Int, on loop: EmbeddedEventLoop) throws {
+      self.link = link
       near = try Self.channel(on: loop)
       far = try Self.channel(on: loop)
     }
@@ -66,7 +66,7 @@ final class UpstreamRig {
   /// The time of each attempt to connect.
   private(set) var dials: [NIODeadline] = []
   /// The link of each attempt.
-  private(set) var dialedRoads: [Int] = []
+  private(set) var dialedLinks: [Int] = []
   /// The far end's limit of concurrent streams.
   var streamLimit = 256
   /// Returns the outcome of the next attempt, and its delay.
@@ -84,22 +84,22 @@ final class UpstreamRig {
     jitter: @escaping @Sendable () -> Double = { 1 }
   ) {
     self.init(
-      framing, roads: [origin], patience: patience, responseTimeout: responseTimeout,
+      framing, links: [origin], patience: patience, responseTimeout: responseTimeout,
       maximumConnections: maximumConnections, jitter: jitter)
   }
 
   /// - Parameter origins: one for each link.
   init(
-    _ framing: Framing, roads origins: [any ExchangeHandler], patience: TimeAmount = .seconds(5),
+    _ framing: Framing, links origins: [any ExchangeHandler], patience: TimeAmount = .seconds(5),
     responseTimeout: TimeAmount = .seconds(60), maximumConnections: Int = 4,
     jitter: @escaping @Sendable () -> Double = { 1 }
   ) {
     self.framing = framing
     self.origins = origins
     let rig = Unshared(self)
-    let dialers = origins.indices.map { road in
-      Dialer(name: origins.count > 1 ? "road \(road)" : "far end") { _, deadline in
-        rig.value.dial(road, by: deadline)
+    let dialers = origins.indices.map { link in
+      Dialer(name: origins.count > 1 ? "link \(link)" : "far end") { _, deadline in
+        rig.value.dial(link, by: deadline)
       }
     }
     switch framing {
@@ -110,16 +110,16 @@ final class UpstreamRig {
       configuration.bodyTimeout = responseTimeout
       configuration.maximumConnections = maximumConnections
       configuration.jitter = jitter
-      upstream = HTTP1Upstream(roads: dialers, on: loop, hop: nil, configuration: configuration)
+      upstream = HTTP1Upstream(links: dialers, on: loop, hop: nil, configuration: configuration)
     case .http2:
       var configuration = HTTP2Upstream.Configuration.defaults
       configuration.patience = patience
       configuration.responseTimeout = responseTimeout
       configuration.jitter = jitter
       if origins.count > 1 {
-        configuration.http2 = .init(liveness: .ofServer, hasOtherRoads: true)
+        configuration.http2 = .init(liveness: .ofServer, hasOtherLinks: true)
       }
-      upstream = HTTP2Upstream(roads: dialers, on: loop, hop: nil, configuration: configuration, logger: logger)
+      upstream = HTTP2Upstream(links: dialers, on: loop, hop: nil, configuration: configuration, logger: logger)
     }
   }
 
@@ -190,30 +190,30 @@ final class UpstreamRig {
 
   // MARK: Connecting
 
-  private func dial(_ road: Int, by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
+  private func dial(_ link: Int, by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
     dials.append(loop.now)
-    dialedRoads.append(road)
+    dialedLinks.append(link)
     let promise = loop.makePromise(of: (any Channel).self)
-    let (wanted, delay) = openings[road] ?? opening()
+    let (wanted, delay) = openings[link] ?? opening()
     // A dialer in a busy loop is stopped here, so that the test can detect it.
     let opening = loop.now + delay > deadline || dials.count > 10_000 ? .hangs : wanted
     let end = Unshared((self, promise))
     switch opening {
     case .opens, .resets, .closes, .silent:
-      loop.scheduleTask(in: delay) { try end.value.0.open(road, opening, end.value.1) }
+      loop.scheduleTask(in: delay) { try end.value.0.open(link, opening, end.value.1) }
     case .refused:
       loop.scheduleTask(in: delay) { promise.fail(BywayError(.linkUnavailable, "refused", processing: .none)) }
     case .hangs:
       loop.scheduleTask(deadline: deadline) { promise.fail(BywayError(.timedOut, "hung", processing: .none)) }
     case .forgotten:
-      loop.scheduleTask(deadline: deadline + .seconds(20)) { try end.value.0.open(road, .opens, end.value.1) }
+      loop.scheduleTask(deadline: deadline + .seconds(20)) { try end.value.0.open(link, .opens, end.value.1) }
     }
     return promise.futureResult
   }
 
-  private func open(_ road: Int, _ opening: Opening, _ promise: EventLoopPromise<any Channel>) throws {
-    let wire = try Wire(road, on: loop)
-    opened[road, default: 0] += 1
+  private func open(_ link: Int, _ opening: Opening, _ promise: EventLoopPromise<any Channel>) throws {
+    let wire = try Wire(link, on: loop)
+    opened[link, default: 0] += 1
     switch opening {
     case .resets:
       // The channel keeps the error until its owner reads, as a socket does.
@@ -225,7 +225,7 @@ final class UpstreamRig {
     default:
       wires.append(wire)
       wire.isFrozen = opening == .silent
-      if let raw = rawFarEnds[road] {
+      if let raw = rawFarEnds[link] {
         try wire.far.pipeline.syncOperations.addHandler(raw)
         wire.far.startReading()
         break
@@ -234,8 +234,8 @@ final class UpstreamRig {
       configuration.http2.streams.maximumConcurrent = streamLimit
       wire.server =
         framing == .http2
-        ? HTTP2ServerConnection.start(on: wire.far, handler: origins[road], configuration: configuration)
-        : HTTP1ServerConnection.start(on: wire.far, handler: origins[road], configuration: configuration)
+        ? HTTP2ServerConnection.start(on: wire.far, handler: origins[link], configuration: configuration)
+        : HTTP1ServerConnection.start(on: wire.far, handler: origins[link], configuration: configuration)
     }
     promise.succeed(wire.near)
   }
@@ -256,26 +256,26 @@ final class UpstreamRig {
   }
 
   /// Resets all connections of a link, and refuses new ones.
-  func cut(_ road: Int) {
-    openings[road] = (.refused, .zero)
-    for wire in wires where wire.road == road { reset(wire) }
+  func cut(_ link: Int) {
+    openings[link] = (.refused, .zero)
+    for wire in wires where wire.link == link { reset(wire) }
   }
 
   /// Stops all bytes on a link without a notification.
-  func silence(_ road: Int) {
-    openings[road] = (.silent, .zero)
-    for wire in wires where wire.road == road { wire.isFrozen = true }
+  func silence(_ link: Int) {
+    openings[link] = (.silent, .zero)
+    for wire in wires where wire.link == link { wire.isFrozen = true }
   }
 
-  func repair(_ road: Int) {
-    openings[road] = nil
+  func repair(_ link: Int) {
+    openings[link] = nil
   }
 
   /// The number of connections that a link has opened so far.
-  func openedCount(on road: Int) -> Int { opened[road] ?? 0 }
+  func openedCount(on link: Int) -> Int { opened[link] ?? 0 }
 
-  func connectionCount(on road: Int) -> Int {
-    wires.count { $0.road == road && $0.near.isActive }
+  func connectionCount(on link: Int) -> Int {
+    wires.count { $0.link == link && $0.near.isActive }
   }
 
   func close(_ index: Int = 0) {
@@ -283,8 +283,8 @@ final class UpstreamRig {
   }
 
   /// Closes every connection of a link regularly at its far end.
-  func close(on road: Int) {
-    for wire in wires where wire.road == road { wire.far.close(promise: nil) }
+  func close(on link: Int) {
+    for wire in wires where wire.link == link { wire.far.close(promise: nil) }
   }
 
   /// Drains a connection's far end.
@@ -320,7 +320,7 @@ final class UpstreamRig {
     let response = RiggedResponse(at: loop.now, deadline: nil, on: loop)
     var head = ExchangeHead(fields: fields, isComplete: isComplete)
     head.client = ObjectIdentifier(client)
-    if let user = user.flatMap({ UserName($0) }) { head.visitor = .user(user, by: .password) }
+    if let user = user.flatMap({ UserName($0) }) { head.user = .user(user, by: .password) }
     response.request = upstream?.begin(head, respondingTo: response)
     return response
   }

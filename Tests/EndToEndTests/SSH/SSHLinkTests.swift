@@ -74,13 +74,13 @@ extension EndToEnd {
       let missing = try await BywayProcess.run(["request", "--link", server.address(folder["no"]), "http://device/"])
       EndToEnd.expect(missing, code: 69, words: ["cannot connect to \(folder["no"])"])
       try await SSHServer.makeKey(at: folder["other"])
-      let stranger = try await BywayProcess.run(
+      let unknownPeer = try await BywayProcess.run(
         [
           "request", "--link",
           "\(server.base)/x?identity=\(folder["other"])&known_hosts=\(folder["known_hosts"])&config=none",
           "http://device/",
         ])
-      EndToEnd.expect(stranger, code: 69, words: ["publickey"])
+      EndToEnd.expect(unknownPeer, code: 69, words: ["publickey"])
       await server.stop()
     }
   }

@@ -40,8 +40,8 @@ struct SSHFailure: Sendable {
   // MARK: The beginning of a session
 
   func handshaking(_ error: any Error, _ identification: ServerIdentification) -> BywayError {
-    if let stranger = identification.stranger {
-      return unavailable("\(server) is \(stranger), not an SSH server: check the port.", error)
+    if let unexpectedPeer = identification.unexpectedPeer {
+      return unavailable("\(server) is \(unexpectedPeer), not an SSH server: check the port.", error)
     }
     if identification.isTurningAway {
       return unavailable(
@@ -59,7 +59,7 @@ struct SSHFailure: Sendable {
   }
 
   func endedEarly(_ identification: ServerIdentification, farewell: String?) -> BywayError {
-    if identification.stranger != nil || (identification.software == nil && identification.firstLine != nil) {
+    if identification.unexpectedPeer != nil || (identification.software == nil && identification.firstLine != nil) {
       return handshaking(ChannelError.eof, identification)
     }
     if let farewell { return unavailable("\(server) ended the connection before login: \(farewell)") }

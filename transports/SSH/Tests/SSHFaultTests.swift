@@ -54,7 +54,7 @@ import TransportTestSupport
     arguments: [
       ("\u{15}\u{3}\u{1}\u{0}\u{2}\u{2}\u{46}", "is a TLS server"), ("220 mx.test ESMTP\r\n", "is a mail server"),
     ])
-  func stranger(_ words: String, _ name: String) async throws {
+  func unexpectedPeer(_ words: String, _ name: String) async throws {
     let server = try await LocalServer.start { channel in
       try channel.pipeline.syncOperations.addHandler(Greeter(words, thenCloses: true))
     }

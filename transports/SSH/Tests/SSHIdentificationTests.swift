@@ -36,7 +36,7 @@ import Testing
     let server = identification("Welcome\r\nSSH-2.0-OpenSSH_9.2p1 Debian-2\r\n", offer(usual + ["none", "none"]))
     #expect(server.firstLine == "Welcome" && server.software == "OpenSSH_9.2p1")
     #expect(server.offer.count == 8 && server.offer[1] == ["ssh-ed25519"])
-    #expect(server.mismatch == nil && server.stranger == nil && !server.isTooLong)
+    #expect(server.mismatch == nil && server.unexpectedPeer == nil && !server.isTooLong)
   }
 
   @Test(

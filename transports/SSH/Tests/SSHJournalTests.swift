@@ -67,8 +67,8 @@ import TransportTestSupport
       #expect(visit.stage == .trusted)
       let report = try #require(visit.report)
       #expect(report.tried.count == 1 && report.tried[0].contains(rig.server.folder["host"]))
-      guard case .file(other, .exposed)? = report.obstacles.first else {
-        Issue.record("\(report.obstacles)")
+      guard case .file(other, .exposed)? = report.problems.first else {
+        Issue.record("\(report.problems)")
         return
       }
     }

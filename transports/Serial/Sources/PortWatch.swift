@@ -14,8 +14,8 @@ struct PortWatch: Sendable {
   /// - Throws: ``SerialFailure`` if waiting would not help.
   func listen(on address: LinkAddress) async throws -> any Listener {
     let queue = ChannelQueue(limit: 1)
-    let obstacle = Obstacle()
-    var waiting = Waiting(opener.address.device, obstacle, opener.logger)
+    let unavailableReason = UnavailableReason()
+    var waiting = Waiting(opener.address.device, unavailableReason, opener.logger)
     var first: (any Channel)?
     do {
       first = try await opener.open(to: queue)
@@ -23,7 +23,9 @@ struct PortWatch: Sendable {
       waiting.goOn(failure, atOnce: true)
     }
     let watch = Task { [first, waiting] in await run(first, waiting, queue) }
-    return QueueListener(address: address, queue: queue, obstacle: { obstacle.text }) { watch.cancel() }
+    return QueueListener(address: address, queue: queue, unavailableReason: { unavailableReason.text }) {
+      watch.cancel()
+    }
   }
 
   private func run(_ first: (any Channel)?, _ waiting: Waiting, _ queue: ChannelQueue) async {
@@ -51,14 +53,14 @@ struct PortWatch: Sendable {
 /// moment after its name.
 private struct Waiting {
   private let device: SerialAddress.Device
-  private let obstacle: Obstacle
+  private let unavailableReason: UnavailableReason
   private let logger: Logger
   private var seen: String?
   private var said: String?
 
-  init(_ device: SerialAddress.Device, _ obstacle: Obstacle, _ logger: Logger) {
+  init(_ device: SerialAddress.Device, _ unavailableReason: UnavailableReason, _ logger: Logger) {
     self.device = device
-    self.obstacle = obstacle
+    self.unavailableReason = unavailableReason
     self.logger = logger
   }
 
@@ -67,7 +69,7 @@ private struct Waiting {
     let failure = error as? SerialFailure
     // The message contains the list of other ports, which changes while an adapter comes and goes.
     let reason = failure.map { $0.isAbsence ? "absent" : $0.message } ?? "\(error)"
-    obstacle.text = failure?.message ?? reason
+    unavailableReason.text = failure?.message ?? reason
     if atOnce || reason == seen, reason != said {
       logger.notice("Waiting for \(device). \(failure?.message ?? reason)")
       said = reason
@@ -80,6 +82,6 @@ private struct Waiting {
   mutating func end() {
     seen = nil
     said = nil
-    obstacle.text = nil
+    unavailableReason.text = nil
   }
 }

@@ -6,7 +6,7 @@ extension SerialTransport: PortListing {
     return ports.map { port in
       LinkPort(
         address: port.address(among: ports), device: port.path, name: port.usb?.name,
-        obstacle: PortObstacle.text(at: port.path))
+        unavailableReason: PortProblem.text(at: port.path))
     }
   }
 }

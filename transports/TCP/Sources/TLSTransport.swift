@@ -102,7 +102,7 @@ public struct TLSTransport: Transport {
         let agreed = try TLSHandshake.add(
           to: channel, NIOSSLServerHandler(context: tls.withLock(\.self)),
           words: TLSFailure(address, verifying: nil, isDialing: false), until: .now() + handshakeLimit, log: log)
-        context.connections.count(stranger: channel, until: agreed.map { _ in })
+        context.connections.count(unknownPeer: channel, until: agreed.map { _ in })
       }
       .flatMap { channel.prepareForHandover(to: queue) }
     }

@@ -84,14 +84,14 @@ import TransportTestSupport
   @Test("refuses clients without a certificate of the authority, and reports the reason at both ends")
   func clientCertificate() async throws {
     try await withParties { ca, server, _ in
-      let stranger = try await Certificates()
+      let unknownPeer = try await Certificates()
       let log = LogRecord()
       try await withListener("ca=\(ca.authority)&\(server.options)", log: log) { listener in
         // In TLS 1.3 the client's handshake ends before the server has verified its certificate, so the reason arrives as an
         // error.
         let without = try await connect(listener, "ca=\(ca.authority)").received()
         #expect((without.error as? BywayError)?.message.contains("asks for a client certificate") == true)
-        let wrong = try await connect(listener, "ca=\(ca.authority)&\(stranger.client.options)").received()
+        let wrong = try await connect(listener, "ca=\(ca.authority)&\(unknownPeer.client.options)").received()
         #expect(
           (wrong.error as? BywayError)?.message.contains("does not trust the authority of our certificate") == true)
       }
@@ -211,7 +211,7 @@ import TransportTestSupport
   }
 
   @Test("silent connections give way to active ones when all connections are in use")
-  func strangers() async throws {
+  func unknownPeers() async throws {
     try await withParties { ca, server, client in
       var context = LinkContext.test()
       context.connections = ConnectionLimit(2)

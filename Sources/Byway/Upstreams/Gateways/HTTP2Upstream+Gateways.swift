@@ -9,7 +9,7 @@ package enum GatewaySharing: Sendable, Hashable {
 }
 
 /// The wait for a gateway to dial.
-enum Newcomer {
+enum PendingGateway {
   case none
   case awaited
   /// A new connection is being tested while another one is in use.
@@ -22,48 +22,48 @@ extension HTTP2Upstream {
   /// enough.
   private static let mostOthers = 7
   /// How long a new connection may take for its first answer.
-  private static let patienceWithNewcomers = TimeAmount.seconds(5)
+  private static let patienceWithPendingGateways = TimeAmount.seconds(5)
   /// How long a connection that has stood by may take to answer.
   private static let patienceWithOthers = TimeAmount.seconds(2)
 
   /// Waits for the next gateway to dial, unless it does so already.
   func awaitGateway() {
-    guard !isRetired, case .none = newcomer, roads.isOpenedHere else { return }
-    newcomer = .awaited
-    roads.dial(on: eventLoop, deadline: .distantFuture).assumeIsolated().whenComplete { result in
-      guard case .awaited = self.newcomer else {
+    guard !isRetired, case .none = pendingGateway, links.isOpenedHere else { return }
+    pendingGateway = .awaited
+    links.dial(on: eventLoop, deadline: .distantFuture).assumeIsolated().whenComplete { result in
+      guard case .awaited = self.pendingGateway else {
         if case .success(let opened) = result { opened.channel.close(promise: nil) }
         return
       }
-      self.newcomer = .none
+      self.pendingGateway = .none
       switch result {
       case .success(let opened): self.gatewayDialed(opened)
-      case .failure(let error): self.connectFailed(self.roads.explain(error))
+      case .failure(let error): self.connectFailed(self.links.explain(error))
       }
     }
   }
 
-  private func gatewayDialed(_ opened: OpenedRoad) {
+  private func gatewayDialed(_ opened: OpenedLink) {
     if case .connecting = state { return connected(opened) }
     let trial = ConnectionTrial(
-      connection(over: opened), on: eventLoop, within: Self.patienceWithNewcomers
+      connection(over: opened), on: eventLoop, within: Self.patienceWithPendingGateways
     ) { result in
-      self.newcomer = .none
+      self.pendingGateway = .none
       if case .success(let connection) = result { self.adopt(connection) }
       self.awaitGateway()
     }
-    newcomer = .trying(trial)
+    pendingGateway = .trying(trial)
     trial.start()
   }
 
   func endAwaiting() {
-    if case .trying(let trial) = newcomer { trial.cancel() }
-    newcomer = .none
+    if case .trying(let trial) = pendingGateway { trial.cancel() }
+    pendingGateway = .none
   }
 
   /// Keeps a connection in reserve after a newer one has replaced it.
   func standBy(_ connection: HTTP2ClientConnection) {
-    if configuration.sharing == .newest { roads.replaced() }
+    if configuration.sharing == .newest { links.replaced() }
     others.append(connection)
     if others.count > Self.mostOthers { others.removeFirst().drain() }
   }
@@ -83,7 +83,7 @@ extension HTTP2Upstream {
 
   /// Continues with a connection that stands by, or waits for one. Only where the remote end dials.
   func goOnWithAnother() {
-    guard roads.areAwaited else { return }
+    guard links.areAwaited else { return }
     guard let next = others.popLast() else { return connect() }
     let trial = ConnectionTrial(next, on: eventLoop, within: Self.patienceWithOthers) { result in
       switch result {

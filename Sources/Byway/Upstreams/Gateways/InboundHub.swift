@@ -12,9 +12,9 @@ import Synchronization
 package final class InboundHub: @unchecked Sendable {
   /// How many gateways are asked at once: as many as complete TLS within one second, which is also a possible round-trip time. When another
   /// one dials, the one that has been silent longest is closed.
-  package static let usualGuests = 1024
+  package static let usualCandidates = 1024
 
-  private let mostGuests: Int
+  private let mostCandidates: Int
   private let link: InboundLink
   private let name: String
   private let eventLoop: any EventLoop
@@ -25,8 +25,8 @@ package final class InboundHub: @unchecked Sendable {
   private let bound: Mutex<LinkAddress>
   private let logger: Logger
   /// The gateways that are being asked, in the order of arrival.
-  private var guests: [InboundGuest] = []
-  private var strangers = SparseLog()
+  private var candidates: [GatewayCandidate] = []
+  private var unknownGateways = SparseLog()
   private var liars = SparseLog()
   private var crowds = SparseLog()
   private var backoff = Backoff()
@@ -39,15 +39,15 @@ package final class InboundHub: @unchecked Sendable {
   ///   - liveness: `nil` to never check.
   ///   - siblings: the suffixes below which the devices' names are.
   ///   - limit: the maximum number of connections, so that the users of the devices have the remaining descriptors.
-  ///   - mostGuests: how many gateways are asked at once.
+  ///   - mostCandidates: how many gateways are asked at once.
   ///   - upstream: returns the upstream for a gateway's claim, the address that it dialed, and its peer (`nil` where a certificate has
   ///     proved the name), as made by `HTTP2Upstream.ofGateways`. The gateway is turned away if it returns `nil`. Called on the event loop.
   package init(
     _ link: Link, on eventLoop: any EventLoop, hop: String?, liveness: Liveness?, siblings: Siblings?,
-    limit: Int = .max, mostGuests: Int = usualGuests, logger: Logger,
+    limit: Int = .max, mostCandidates: Int = usualCandidates, logger: Logger,
     upstream: @escaping (DeviceClaim, LinkAddress, HubPeer?) throws(BywayError) -> HTTP2Upstream?
   ) {
-    self.mostGuests = mostGuests
+    self.mostCandidates = mostCandidates
     self.link = InboundLink(link, limit: limit, logger: logger)
     transport = link.transport
     bound = Mutex(link.address)
@@ -90,9 +90,9 @@ package final class InboundHub: @unchecked Sendable {
   /// Stops listening. Connections that were handed over stay open.
   package func shutDown() {
     isClosed = true
-    let asked = guests
-    guests = []
-    for guest in asked { guest.dismiss() }
+    let asked = candidates
+    candidates = []
+    for candidate in asked { candidate.dismiss() }
     Task { [link] in await link.close() }
   }
 
@@ -100,11 +100,11 @@ package final class InboundHub: @unchecked Sendable {
     guard !isClosed else { return channel.close(promise: nil) }
     backoff.reset()
     let names = transport.certifiedNames(of: channel)
-    let guest = InboundGuest(channel, name: name, on: eventLoop, hop: hop, configuration)
-    if guests.count >= mostGuests { guests.removeFirst().dismiss() }
-    guests.append(guest)
+    let candidate = GatewayCandidate(channel, name: name, on: eventLoop, hop: hop, configuration)
+    if candidates.count >= mostCandidates { candidates.removeFirst().dismiss() }
+    candidates.append(candidate)
     let peer = HubPeer(channel)
-    guest.ask { self.answered(guest, $0, certified: names, from: peer) }
+    candidate.ask { self.answered(candidate, $0, certified: names, from: peer) }
     start()
   }
 
@@ -125,9 +125,11 @@ package final class InboundHub: @unchecked Sendable {
   }
 
   /// - Parameter names: the names of its certificate, which take precedence over its claim; `nil` if it has shown none.
-  private func answered(_ guest: InboundGuest, _ claim: DeviceClaim?, certified names: [String]?, from peer: HubPeer) {
-    guests.removeAll { $0 === guest }
-    guard !isClosed, let claim, let connection = guest.connection() else { return guest.dismiss() }
+  private func answered(
+    _ candidate: GatewayCandidate, _ claim: DeviceClaim?, certified names: [String]?, from peer: HubPeer
+  ) {
+    candidates.removeAll { $0 === candidate }
+    guard !isClosed, let claim, let connection = candidate.connection() else { return candidate.dismiss() }
     if let names, !(claim.name.map { isCertified($0, by: names) } ?? false) {
       connection.drain()
       tell(
@@ -148,7 +150,9 @@ package final class InboundHub: @unchecked Sendable {
       return tell("\(error.message)", &crowds, ["name": "\(claim.name?.text ?? "none")"])
     }
     connection.drain()
-    tell("A gateway that has dialed is not one of the devices", &strangers, ["name": "\(claim.name?.text ?? "none")"])
+    tell(
+      "A gateway that has dialed is not one of the devices", &unknownGateways, ["name": "\(claim.name?.text ?? "none")"]
+    )
   }
 
   /// How many names of a certificate are logged.

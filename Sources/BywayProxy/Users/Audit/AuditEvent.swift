@@ -14,7 +14,7 @@ package enum AuditEvent: Sendable, Hashable {
 
   package struct User: Sendable, Hashable {
     package let name: String
-    package let proof: Visitor.Proof
+    package let proof: RequestUser.Proof
     /// The client's address when the use began.
     package let peer: String
   }

@@ -20,8 +20,8 @@ final class PasswordLogins {
   private let file: PasswordFile
   private let checker: PasswordChecker
   private let eventLoop: any EventLoop
-  private var desk = LoginDesk()
-  private var waiting: [LoginDesk.Ticket: Waiting] = [:]
+  private var scheduler = LoginScheduler()
+  private var waiting: [LoginScheduler.Ticket: Waiting] = [:]
   /// The key for digests, so that passwords cannot be guessed from them.
   private let key = SymmetricKey(size: .bits256)
 
@@ -35,7 +35,7 @@ final class PasswordLogins {
   /// - Returns: the result if it is known at once; `nil` if `then` is called later, within seconds.
   func ask(_ login: BasicLogin, from peer: String?, then: @escaping (Outcome) -> Void) -> Outcome? {
     let digest = digest(of: login)
-    switch desk.ask(digest, name: login.name, from: peer, at: eventLoop.now) {
+    switch scheduler.ask(digest, name: login.name, from: peer, at: eventLoop.now) {
     case .known(let user): return .welcome(user)
     case .paused(let time): return .paused(time)
     case .busy: return .busy
@@ -53,12 +53,12 @@ final class PasswordLogins {
   }
 
   private func checkNext() {
-    while let step = desk.next(at: eventLoop.now) {
+    while let step = scheduler.next(at: eventLoop.now) {
       switch step {
       case .refuse(let ticket, let pause): end(ticket, .paused(pause))
       case .check(let ticket):
         guard let login = waiting[ticket]?.login else {
-          desk.skipped(ticket)
+          scheduler.skipped(ticket)
           continue
         }
         check(login, ticket)
@@ -66,7 +66,7 @@ final class PasswordLogins {
     }
   }
 
-  private func check(_ login: BasicLogin, _ ticket: LoginDesk.Ticket) {
+  private func check(_ login: BasicLogin, _ ticket: LoginScheduler.Ticket) {
     let user = UserName(login.name)
     let known = user.flatMap { file[$0] }
     // An unknown user gets the answer no sooner than a known one.
@@ -75,10 +75,10 @@ final class PasswordLogins {
       switch result {
       case .success(let isRight):
         let user = isRight && known != nil ? user : nil
-        self.desk.checked(ticket, user, at: self.eventLoop.now)
+        self.scheduler.checked(ticket, user, at: self.eventLoop.now)
         self.end(ticket, user.map { .welcome($0) } ?? .wrong)
       case .failure:
-        self.desk.skipped(ticket)
+        self.scheduler.skipped(ticket)
         self.end(ticket, .busy)
       }
       self.checkNext()
@@ -86,13 +86,13 @@ final class PasswordLogins {
   }
 
   /// Answers the waiting requests. A running check continues, for the next request with the same login.
-  private func end(_ ticket: LoginDesk.Ticket, _ outcome: Outcome) {
+  private func end(_ ticket: LoginScheduler.Ticket, _ outcome: Outcome) {
     guard let entry = waiting.removeValue(forKey: ticket) else { return }
     entry.timer.cancel()
     for then in entry.then { then(outcome) }
   }
 
-  private func digest(of login: BasicLogin) -> LoginDesk.Digest {
+  private func digest(of login: BasicLogin) -> LoginScheduler.Digest {
     // A name has no zero byte.
     Array(HMAC<SHA256>.authenticationCode(for: Array(login.name.utf8) + [0] + login.password, using: key))
   }

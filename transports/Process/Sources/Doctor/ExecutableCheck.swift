@@ -8,7 +8,7 @@ struct ExecutableCheck: Check {
 
   let path: String
 
-  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
     let status: FileStatus
     do {
       status = try FileStatus(of: path)

@@ -10,7 +10,7 @@ struct ProgramCheck: Check {
   let address: LinkAddress
 
   /// - Returns: the path of the program, looked up in the search path if needed.
-  func examine(_ belongings: Belongings) async throws -> Finding<String> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<String> {
     let program: String
     do {
       program = try CommandLineWords(address.path).words[0]

@@ -7,7 +7,7 @@ struct SSHAlgorithmsCheck: Check {
 
   let stop: ExaminedLogin.Stop
 
-  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
     if stop.visit.stage >= .agreed { return .sound("\(stop.visit.agreement ?? "Agreed").") }
     let error = stop.error?.message ?? "No key exchange took place."
     guard stop.visit.identification.mismatch != nil else { return .wrong(Diagnosis(.noKeyExchange, error)) }

@@ -11,7 +11,7 @@ struct SSHChannelCheck: Check {
   /// The error of the login that reached this point; `nil` if the channel opened.
   let error: BywayError?
 
-  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
     let target = try SSHTarget(address)
     let host = target.login.host
     switch target.purpose {

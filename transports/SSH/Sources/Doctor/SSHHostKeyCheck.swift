@@ -16,7 +16,7 @@ struct SSHHostKeyCheck: Check {
     "\(KnownHostName(host: settings.hostKeyAlias ?? settings.host, port: settings.hostKeyAlias == nil ? settings.port : 22))"
   }
 
-  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
     guard let hostKey = stop.visit.hostKey else {
       return .wrong(Diagnosis(.noKeyExchange, stop.error?.message ?? "\(stop.visit.server) showed no host key."))
     }

@@ -12,7 +12,7 @@ struct SSHLoginCheck: Check {
   private var visit: SSHVisit { stop.visit }
   private var user: String { visit.settings.user }
 
-  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
     if visit.stage >= .loggedIn {
       return .sound("\(user) is in\(visit.tried.last.map { " with \($0)" } ?? "").")
     }
@@ -38,11 +38,11 @@ struct SSHLoginCheck: Check {
   /// Local causes come first: if a key cannot be used, there is no reason to look at the server.
   private func diagnosis(_ report: LoginReport, _ error: String) -> Diagnosis {
     if let locked = report.locked.first { return diagnosis(locked) }
-    for obstacle in report.obstacles {
-      if let diagnosis = diagnosis(obstacle) { return diagnosis }
+    for loginProblem in report.problems {
+      if let diagnosis = diagnosis(loginProblem) { return diagnosis }
     }
     if report.tried.isEmpty {
-      for case .agent(let path, _) in report.obstacles where isWanted("publickey") {
+      for case .agent(let path, _) in report.problems where isWanted("publickey") {
         return Diagnosis(
           .noAgent, "\(error) The ssh-agent at \(path) cannot be reached: start one, and give it a key.",
           command: "eval \"$(ssh-agent)\" && ssh-add")
@@ -65,24 +65,25 @@ struct SSHLoginCheck: Check {
   }
 
   /// - Returns: `nil` if it is not a cause by itself.
-  private func diagnosis(_ obstacle: LoginObstacle) -> Diagnosis? {
-    switch obstacle {
+  private func diagnosis(_ loginProblem: LoginProblem) -> Diagnosis? {
+    switch loginProblem {
     case .file(let path, .exposed):
-      Diagnosis(.exposedKey, "\(obstacle)", command: "chmod 600 \(ShellWord.of(path))")
+      Diagnosis(.exposedKey, "\(loginProblem)", command: "chmod 600 \(ShellWord.of(path))")
     case .file(let path, .file(.refused(.system(let problem)))) where problem.code == EACCES:
-      Diagnosis(.noPermission, "\(obstacle)", command: "ls -l \(ShellWord.of(path))")
+      Diagnosis(.noPermission, "\(loginProblem)", command: "ls -l \(ShellWord.of(path))")
     case .file(_, .file(.missing)):
-      Diagnosis(.noKeyFile, "The key file \(obstacle) Correct identity= in the link, or IdentityFile in ~/.ssh/config.")
+      Diagnosis(
+        .noKeyFile, "The key file \(loginProblem) Correct identity= in the link, or IdentityFile in ~/.ssh/config.")
     case .file(let path, .unsupported):
-      Diagnosis(.unusableKey, "\(obstacle)", command: "ssh-add \(ShellWord.of(path))")
-    case .file: Diagnosis(.unusableKey, "\(obstacle)")
+      Diagnosis(.unusableKey, "\(loginProblem)", command: "ssh-add \(ShellWord.of(path))")
+    case .file: Diagnosis(.unusableKey, "\(loginProblem)")
     case .keyType(let path, _):
       Diagnosis(
-        .unusableKey, "\(obstacle) Create a key of a supported type.",
+        .unusableKey, "\(loginProblem) Create a key of a supported type.",
         command: "ssh-keygen -t ed25519 -f \(ShellWord.of(path + "_ed25519"))")
     case .publicHalf(let path):
       Diagnosis(
-        .unusableKey, "\(obstacle)",
+        .unusableKey, "\(loginProblem)",
         command: "ssh-add \(ShellWord.of(path.hasSuffix(".pub") ? String(path.dropLast(4)) : path))")
     case .signature(let error): Diagnosis(.unusableKey, error.message)
     case .agent, .agentKinds: nil

@@ -15,7 +15,7 @@ struct SSHServerCheck: Check {
 
   var limit: Duration { .seconds(13) }
 
-  func examine(_ belongings: Belongings) async throws -> Finding<ExaminedLogin> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<ExaminedLogin> {
     let login = await attempt()
     guard let visit = login.visits.first else {
       return .wrong(Diagnosis(.notConnected, login.error?.message ?? "No session of SSH began."))
@@ -56,9 +56,9 @@ struct SSHServerCheck: Check {
 extension Diagnosis {
   /// The diagnosis for a server that did not identify itself as an SSH server.
   init(notSSH visit: SSHVisit, _ error: BywayError) {
-    if let stranger = visit.identification.stranger {
-      let advice = stranger == .tls ? "write tls: instead of ssh:, or correct the port" : "correct the port"
-      self.init(.wrongScheme, "\(visit.server) is \(stranger), not an SSH server: \(advice).")
+    if let unexpectedPeer = visit.identification.unexpectedPeer {
+      let advice = unexpectedPeer == .tls ? "write tls: instead of ssh:, or correct the port" : "correct the port"
+      self.init(.wrongScheme, "\(visit.server) is \(unexpectedPeer), not an SSH server: \(advice).")
     } else if visit.identification.isTurningAway {
       self.init(.serverBusy, error.message)
     } else if visit.identification.firstLine != nil {

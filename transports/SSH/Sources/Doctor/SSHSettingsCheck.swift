@@ -7,7 +7,7 @@ struct SSHSettingsCheck: Check {
 
   let address: LinkAddress
 
-  func examine(_ belongings: Belongings) async throws -> Finding<HostSettings> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<HostSettings> {
     let settings: HostSettings
     do {
       let target = try SSHTarget(address).login

@@ -10,7 +10,7 @@ struct SSHStopCheck: Check {
   /// The index of the server, which is not the first.
   let index: Int
 
-  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
     let (visit, before) = (login.visits[index], login.visits[index - 1])
     guard let error = login.stop(index).error, visit.identification.software == nil else {
       return .sound("\(visit.server) is \(visit.identification.software ?? "an SSH server"), behind \(before.server).")

@@ -17,12 +17,12 @@ struct LoginKeys: Sendable {
   }
 
   /// The reasons why keys are missing.
-  private(set) var obstacles: [LoginObstacle] = []
+  private(set) var problems: [LoginProblem] = []
   private var keys: ArraySlice<Key> = []
 
   mutating func next() -> Key? { keys.popFirst() }
 
-  /// Collects the keys. Those that cannot be read are recorded in ``obstacles``.
+  /// Collects the keys. Those that cannot be read are recorded in ``problems``.
   static func gather(
     _ settings: HostSettings, _ sources: LoginSources, until deadline: NIODeadline
   ) async throws(BywayError) -> LoginKeys {
@@ -49,7 +49,7 @@ struct LoginKeys: Sendable {
     do {
       return try await agent.identities(until: deadline)
     } catch {
-      obstacles.append(.agent(path: agent.path, error))
+      problems.append(.agent(path: agent.path, error))
       return []
     }
   }
@@ -60,7 +60,7 @@ struct LoginKeys: Sendable {
     guard let agent else { return }
     let usable = held.filter { Self.types.contains($0.key.type) }
     if usable.count < held.count {
-      obstacles.append(.agentKinds)
+      problems.append(.agentKinds)
     }
     let first = usable.filter { named.contains($0.key) }
     let others = settings.identitiesOnly ? [] : usable.filter { !named.contains($0.key) }
@@ -77,9 +77,9 @@ struct LoginKeys: Sendable {
     case .failure(.file(.missing)) where settings.hasDefaultIdentities:
       return
     case .failure where identity.isPublicOnly:
-      obstacles.append(.publicHalf(path: identity.path))
+      problems.append(.publicHalf(path: identity.path))
     case .failure(let problem):
-      obstacles.append(.file(path: identity.path, problem))
+      problems.append(.file(path: identity.path, problem))
     }
   }
 
@@ -88,10 +88,10 @@ struct LoginKeys: Sendable {
     switch file.privateKey {
     case .clear(let key): holder = .file(key)
     case .locked(let key): holder = .lockedFile(key, path: file.path)
-    case .unusable(let problem): return obstacles.append(.file(path: file.path, problem))
+    case .unusable(let problem): return problems.append(.file(path: file.path, problem))
     }
     guard Self.types.contains(file.publicKey.type) else {
-      return obstacles.append(.keyType(path: file.path, file.publicKey.type))
+      return problems.append(.keyType(path: file.path, file.publicKey.type))
     }
     keys.append(Key(name: "\(file.path) (\(file.publicKey))", publicKey: file.publicKey, holder: holder))
   }

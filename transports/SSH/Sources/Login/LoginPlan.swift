@@ -67,8 +67,8 @@ actor LoginPlan {
   private func nextKey() async throws(BywayError) -> PublicKeyLogin? {
     if keys == nil {
       let gathered = try await LoginKeys.gather(settings, sources, until: deadline)
-      for obstacle in gathered.obstacles { logger.debug("\(obstacle)") }
-      report.obstacles += gathered.obstacles
+      for loginProblem in gathered.problems { logger.debug("\(loginProblem)") }
+      report.problems += gathered.problems
       keys = gathered
     }
     guard let key = keys?.next() else { return nil }
@@ -96,7 +96,7 @@ actor LoginPlan {
         return nil
       }
     } catch {
-      report.obstacles.append(.signature(error))
+      report.problems.append(.signature(error))
       throw error
     }
   }

@@ -11,7 +11,7 @@ package struct LoginReport: Sendable {
   private let settings: HostSettings
   /// The credentials in the order tried.
   package internal(set) var tried: [String] = []
-  package internal(set) var obstacles: [LoginObstacle] = []
+  package internal(set) var problems: [LoginProblem] = []
   package private(set) var locked: [LockedKey] = []
   /// Whether there was no way to ask the user for the password.
   package internal(set) var lacksPassword = false
@@ -28,7 +28,7 @@ package struct LoginReport: Sendable {
     let offers = serverOffers.isEmpty ? "nothing" : serverOffers.joined(separator: ", ")
     let sentences =
       locked.map { "\($0.path): \($0.problem)." } + ["\(attempts); it accepts \(offers)."]
-      + obstacles.map(\.description) + advice(serverOffers)
+      + problems.map(\.description) + advice(serverOffers)
     return BywayError(.linkUnavailable, sentences.joined(separator: " "), processing: .none)
   }
 
@@ -45,7 +45,7 @@ package struct LoginReport: Sendable {
     if offers.contains("publickey"), locked.isEmpty {
       if tried.isEmpty {
         advice.append("Name a key with identity=FILE, or add one to the ssh-agent.")
-      } else if obstacles.isEmpty {
+      } else if problems.isEmpty {
         advice.append("Check the user's name, and that the key is in its authorized_keys.")
       }
     }

@@ -28,8 +28,8 @@ struct OpenSSHKeyFile: Sendable {
       privateKey = try Self.clear(section, of: publicKey)
       return
     }
-    if let obstacle = try Self.obstacle(cipher, derivation, options, publicKey) {
-      privateKey = .unusable(.unsupported(obstacle))
+    if let unsupportedFeature = try Self.unsupportedFeature(cipher, derivation, options, publicKey) {
+      privateKey = .unusable(.unsupported(unsupportedFeature))
     } else {
       // libssh2 assumes that there is something to decrypt.
       guard !section.isEmpty, section.count % 8 == 0 else { throw .unreadable }
@@ -52,7 +52,7 @@ struct OpenSSHKeyFile: Sendable {
   }
 
   /// The reason why libssh2 cannot or should not open the file.
-  private static func obstacle(
+  private static func unsupportedFeature(
     _ cipher: String, _ derivation: String, _ options: ArraySlice<UInt8>, _ key: PublicKey
   ) throws(KeyFile.Problem) -> String? {
     guard derivation == "bcrypt" else { return "a passphrase of kind \(derivation.visible)" }

@@ -93,7 +93,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
 
   private func receivedBeforeLogin(_ count: Int) {
     receivedEarly += count
-    if receivedEarly > Self.earlyLimit || identification.isTooLong || identification.stranger != nil {
+    if receivedEarly > Self.earlyLimit || identification.isTooLong || identification.unexpectedPeer != nil {
       end(failure.handshaking(ChannelError.eof, identification))
     }
   }

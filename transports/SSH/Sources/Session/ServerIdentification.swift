@@ -31,10 +31,10 @@ package struct ServerIdentification: Sendable {
 
   /// The protocol of a peer that is not an SSH server, as soon as the first bytes show it. Lines that an SSH server may send,
   /// too, do not count.
-  package var stranger: Stranger? {
-    guard software == nil, let stranger = Stranger(opening) else { return nil }
-    return switch stranger {
-    case .webServer, .tls, .mailServer: stranger
+  package var unexpectedPeer: UnexpectedPeer? {
+    guard software == nil, let unexpectedPeer = UnexpectedPeer(opening) else { return nil }
+    return switch unexpectedPeer {
+    case .webServer, .tls, .mailServer: unexpectedPeer
     case .echo, .ssh, .login: nil
     }
   }

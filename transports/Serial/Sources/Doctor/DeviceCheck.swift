@@ -9,7 +9,7 @@ struct DeviceCheck: Check {
   let address: LinkAddress
 
   /// - Returns: the path of the device file, without symbolic links.
-  func examine(_ belongings: Belongings) async throws -> Finding<String> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<String> {
     do {
       switch try SerialAddress(address).device {
       case .path(let path): return try look(at: path)

@@ -8,7 +8,7 @@ struct DevicePermissionCheck: Check {
 
   let path: String
 
-  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
     guard access(path, R_OK | W_OK) != 0 else { return .sound("This user may read and write it.") }
     let start = "Permission denied on \(path)"
     let group = DeviceGroup(of: path)

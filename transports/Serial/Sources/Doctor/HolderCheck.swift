@@ -11,8 +11,8 @@ struct HolderCheck: Check {
   let path: String
   let format: LineFormat
 
-  func examine(_ belongings: Belongings) async throws -> Finding<Ground> {
-    if let holder = PortObstacle.holder(of: path) { return judge(holder) }
+  func examine(_ resources: OpenedResources) async throws -> Finding<Ground> {
+    if let holder = PortProblem.holder(of: path) { return judge(holder) }
     if let login = try loginOfOthers() { return .wrong(self.login(login)) }
     do {
       // For programs of other users, the kernel reports only that the port is in use.

@@ -11,7 +11,7 @@ struct LatencyCheck: Check {
   let path: String
   let format: LineFormat
 
-  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
     let file = LowLatency.file(of: path)
     guard let port = try? SerialPort(path: path, format: format) else {
       return .undecided("It cannot be opened: a later check says why.")

@@ -7,7 +7,7 @@ struct LoopbackCheck: Check {
 
   let address: LinkAddress
 
-  func examine(_ belongings: Belongings) async throws -> Finding<LoopbackEndpoint> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<LoopbackEndpoint> {
     do {
       let endpoint = try LoopbackEndpoint(address)
       guard endpoint.port != 0 else { throw TCPFailure.noPort(address) }

@@ -11,7 +11,7 @@ struct TLSFilesCheck: Check {
 
   let address: LinkAddress
 
-  func examine(_ belongings: Belongings) async throws -> Finding<Endpoint> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<Endpoint> {
     do {
       let endpoint = try Endpoint(address)
       guard endpoint.port != 0 else { throw TCPFailure.noPort(address) }

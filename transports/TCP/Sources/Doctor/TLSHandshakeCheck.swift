@@ -15,10 +15,10 @@ struct TLSHandshakeCheck: Check {
 
   var limit: Duration { .seconds(9) }
 
-  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
     do {
       let channel = try await transport.connect(to: address, context: .ofDoctor(within: .seconds(5)))
-      belongings.add(channel)
+      resources.add(channel)
       channel.close(promise: nil)
       return .sound("The certificate is one that this end trusts.")
     } catch let error as BywayError {
@@ -42,7 +42,7 @@ struct TLSHandshakeCheck: Check {
         .notTLS,
         "\(place) is HTTP/2 without TLS, as a gateway of a tcp: link speaks it: use the same scheme at both ends.")
     }
-    return switch greeting.words.stranger {
+    return switch greeting.words.unexpectedPeer {
     case .webServer:
       Diagnosis(.notTLS, "\(place) is a web server without TLS: use its port for https, which is 443 most often.")
     case .ssh: Diagnosis(.wrongScheme, "\(place) is an SSH server: write ssh: instead of tls:, or correct the port.")

@@ -9,7 +9,7 @@ struct SocketFileCheck: Check {
 
   let address: LinkAddress
 
-  func examine(_ belongings: Belongings) async throws -> Finding<SocketPath> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<SocketPath> {
     let path = try SocketPath(address)
     switch path.kind {
     case .socket:

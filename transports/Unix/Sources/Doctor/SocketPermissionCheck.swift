@@ -8,7 +8,7 @@ struct SocketPermissionCheck: Check {
 
   let path: SocketPath
 
-  func examine(_ belongings: Belongings) async throws -> Finding<Void> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
     let status = try FileStatus(of: path.text)
     let mode = String(status.permissions, radix: 8)
     guard access(path.text, W_OK) != 0 else { return .sound("This user may connect (mode \(mode)).") }

@@ -1,0 +1,4 @@
+/// The command's output already reports the failure: standard error adds nothing.
+struct AlreadyReported: Error {
+  let status: ExitStatus
+}

@@ -1,0 +1,30 @@
+import Byway
+import HTTPWire
+
+/// Refuses to forward inspected requests without TLS: a request that came inside TLS for another server leaves inside TLS, or not at
+/// all. A request that came inside TLS for the proxy itself, or for one of its devices, has reached its target.
+final class TLSOnlyHandler: ExchangeHandler {
+  private let hosts: HostRules
+  private let next: any ExchangeHandler
+
+  init(_ hosts: HostRules, before next: any ExchangeHandler) {
+    self.hosts = hosts
+    self.next = next
+  }
+
+  func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    guard request.fields.isSecret, !request.fields.contains(.targetForm), !isOwn(request.fields) else {
+      return next.begin(request, respondingTo: sink)
+    }
+    sink.fail(
+      BywayError(
+        .misdirected, "This request came over https and would have been forwarded unencrypted, so it was refused.",
+        processing: .none))
+    return DiscardingRequestSink()
+  }
+
+  private func isOwn(_ fields: FieldSection) -> Bool {
+    let named = fields.withValue(of: .authority) { try? Authority($0) } ?? nil
+    return named.map { hosts.meaning(of: $0) != nil || hosts.isOwn($0, isSecret: true) } ?? false
+  }
+}

@@ -1,0 +1,137 @@
+import Byway
+import Glibc
+import Logging
+import NIOPosix
+import Primitives
+
+/// Lists ports whenever they may have changed.
+///
+/// Changes are reported by events if possible. In addition it checks every ten seconds for changes without events, such as
+/// another program that has closed a port. Without events it checks every two seconds. Folders have no events, so it checks
+/// them every second.
+struct PortMonitor: Sendable {
+  /// The place in which ports come and go.
+  enum Place: Sendable, Hashable {
+    /// Adapters and gadgets on USB. Built-in ports do not count.
+    case usb
+    case folder(String)
+  }
+
+  /// The time to wait after an event. An adapter causes several events, and is usable after the last one.
+  static let settling = Duration.milliseconds(200)
+  private static let reasonsInterval = Duration.seconds(10)
+
+  let place: Place
+  let query: String
+  /// The links whose ports are configured.
+  let configured: @Sendable () -> [LinkAddress]
+  let logger: Logger
+
+  func lists() -> AsyncStream<[LinkPort]> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      let watch = Task { await self.run(continuation) }
+      continuation.onTermination = { _ in watch.cancel() }
+    }
+  }
+
+  private func run(_ lists: AsyncStream<[LinkPort]>.Continuation) async {
+    let (looks, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let listener = events { bell.yield() }
+    let clock = Task {
+      while !Task.isCancelled {
+        try await Task.sleep(for: interval(listener))
+        bell.yield()
+      }
+    }
+    defer {
+      clock.cancel()
+      listener?.stop()
+    }
+    var (seen, told): ([LinkPort]?, [LinkPort]?)
+    var lastFull = ContinuousClock.now
+    bell.yield()
+    for await _ in looks {
+      let ports = await onThread { self.ports() }
+      let now = ContinuousClock.now
+      if ports != seen || now - lastFull >= Self.reasonsInterval {
+        (seen, lastFull) = (ports, now)
+        let list = await onThread { self.withReasons(ports) }
+        if list != told { lists.yield(list) }
+        told = list
+      }
+      // Further events during this time cause only one more check.
+      do { try await Task.sleep(for: Self.settling) } catch { break }
+    }
+    lists.finish()
+  }
+
+  private func events(_ changed: @escaping @Sendable () -> Void) -> UeventListener? {
+    guard case .usb = place else { return nil }
+    do throws(SystemError) {
+      return try UeventListener(changed)
+    } catch {
+      logger.notice("Ports are looked for every 2 s, because events of devices cannot be had: \(error)")
+      return nil
+    }
+  }
+
+  private func interval(_ listener: UeventListener?) -> Duration {
+    switch place {
+    case .folder: .seconds(1)
+    case .usb: listener?.isListening == true ? Self.reasonsInterval : .seconds(2)
+    }
+  }
+
+  private func onThread(_ list: @escaping @Sendable () -> [LinkPort]) async -> [LinkPort] {
+    (try? await NIOThreadPool.singleton.runIfActive(list)) ?? []
+  }
+
+  // MARK: Listing
+
+  private func ports() -> [LinkPort] {
+    let configured = configured().filter { $0.scheme == "serial" }.compactMap { try? SerialAddress($0).device }
+    switch place {
+    case .usb:
+      let ports = PortList().all()
+      return ports.filter { port in port.usb != nil && !configured.contains { $0.leads(to: port.path, of: port.usb) } }
+        .map { LinkPort(address: $0.address(among: ports) + query, device: $0.path, name: $0.usb?.name) }
+    case .folder(let folder):
+      var devices: Set<String> = []
+      return ((try? Folder.names(in: folder)) ?? []).sorted().compactMap { name in
+        guard let port = port(name, in: folder), devices.insert(port.device).inserted else { return nil }
+        lazy var usb = ModemPort.usbIdentity(of: port.device)
+        return configured.contains { $0.leads(to: port.device, of: usb) } ? nil : port
+      }
+    }
+  }
+
+  /// - Parameter name: the name for the link's address. A question mark in it would begin the options.
+  private func port(_ name: String, in folder: String) -> LinkPort? {
+    guard !name.hasPrefix("."), name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "?") }),
+      let device = try? SymbolicLink.resolved("\(folder)/\(name)"),
+      (try? FileStatus(of: device))?.kind == .characterDevice
+    else { return nil }
+    return LinkPort(address: "serial:\(folder)/\(name)\(query)", device: device, name: name)
+  }
+
+  /// Adds the programs that use the ports. This takes longer, because it searches all processes.
+  private func withReasons(_ ports: [LinkPort]) -> [LinkPort] {
+    ports.map { port in
+      var port = port
+      port.unavailableReason = PortProblem.text(at: port.device, besides: getpid())
+      return port
+    }
+  }
+}
+
+extension SerialAddress.Device {
+  /// - Parameters:
+  ///   - path: the path of a port, without symbolic links.
+  ///   - usb: the identity that its adapter reports.
+  fileprivate func leads(to path: String, of usb: @autoclosure () -> USBIdentity?) -> Bool {
+    switch self {
+    case .path(let link): (try? SymbolicLink.resolved(link)) == path
+    case .usb(let pattern): usb().map(pattern.matches) ?? false
+    }
+  }
+}
