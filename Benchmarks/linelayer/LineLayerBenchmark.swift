@@ -1,4 +1,4 @@
-// What the line layer costs by itself: two ends, nothing between them, no line, no faults. Send, encode, decode and deliver.
+// The cost of the line layer by itself: two ends with nothing between them, no line and no faults. Send, encode, decode and deliver.
 
 import Glibc
 import LineLayer
@@ -79,7 +79,7 @@ enum LineLayerBenchmark {
     print("\(name): \(Int(best)) MB/s")
   }
 
-  /// Of this process: other programs' turns do not count.
+  /// The processor time of this process, so that other programs do not count.
   private static func seconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

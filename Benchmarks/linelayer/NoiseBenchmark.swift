@@ -1,5 +1,5 @@
-// What a noisy line carries, with correction and without, in the line's own time: whatever machine this runs on, the figures are the
-// same. The line layer alone: HTTP costs some thousandths besides.
+// The goodput of a noisy line with correction and without, in virtual time, so that all machines have the same figures. It measures the
+// line layer alone: HTTP costs some thousandths besides.
 
 import LineEmulation
 
@@ -72,8 +72,8 @@ enum NoiseBenchmark {
     }
   }
 
-  /// From the opening of the first session of two new ends to the last byte of a response with a body of 13 bytes: what HTTP/2 sends
-  /// for a GET, its preface and SETTINGS included.
+  /// Returns the time from the opening of the first session of two new ends to the last byte of a response with a body of 13 bytes. The
+  /// sizes are those of HTTP/2 with its preface and SETTINGS.
   private static func coldStart(_ rate: Double, correction: Int) -> String {
     let request = 130
     let response = 140
@@ -85,7 +85,7 @@ enum NoiseBenchmark {
       configuration.bytesPerSecond = line.baud / line.bitsPerCharacter
       configuration.correction = correction
       let simulation = Simulation(line, configuration: configuration, seed: seed)
-      // The listener was there before, and its HELLO with nobody to hear it.
+      // The listener was started earlier, and no dialer received its HELLO.
       simulation.run(atMost: 0.1)
       simulation.restart(simulation.dialer)
       simulation.opensAgain = true
@@ -118,7 +118,7 @@ enum NoiseBenchmark {
     let simulation = Simulation(line, configuration: configuration, seed: seed)
     simulation.opensAgain = true
     _ = simulation.run(atMost: 30) { simulation.dialer.events.contains(.confirmed) }
-    // As much as a line has carried before anybody looks.
+    // The ends have learnt the line when the measurement begins.
     simulation.listener.toSend = 20_000
     simulation.dialer.toSend = 2000
     _ = simulation.run(atMost: 60) { simulation.dialer.received == 20_000 && simulation.listener.received == 2000 }
