@@ -16,7 +16,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
   private let base: any Transport
   private let driver: LineDriver
   private let logger: Logger
-  /// What was counted over earlier sessions.
+  /// The counters of earlier sessions.
   private let before: LineStatistics
   private let peer: LinkPeer
   private var opened: EventLoopPromise<any Channel>?
@@ -66,7 +66,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
     guard let opened = opened.take() else { return }
     channel.prepareForHandover().assumeIsolated().whenComplete { result in
       if case .failure(let error) = result {
-        // Nobody will have it, and the line would stay taken.
+        // The session has no user, and the line would stay occupied.
         self.driver.abort()
         return opened.fail(error)
       }
@@ -79,7 +79,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
     guard !isOver else { return eventLoop.makeSucceededVoidFuture() }
     isOver = true
     opened.take()?.fail(silence(end))
-    // What the driver still has to say, a reset perhaps, goes out in this turn of the loop.
+    // The last frames of the driver, for example a RESET, go out in this turn of the loop.
     return eventLoop.flatSubmit {
       let released = self.driver.detach()
       self.driver.delegate = nil
@@ -122,7 +122,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
     eventLoop.assumeIsolated().scheduleTask(in: Self.pause) { self.lineLost() }
   }
 
-  /// Why nobody has answered, as far as what was heard tells.
+  /// Returns the error for a line without an answer, with the evidence of what was received.
   private func silence(_ end: SessionEnd) -> BywayError {
     var error = BywayError(end, on: address)
     error.code = .linkUnavailable

@@ -7,12 +7,12 @@ import NIOCore
 ///
 /// Lives on one event loop.
 final class LineDriver: StreamCarrier {
-  /// What becomes of sessions and lines. Called on the event loop.
+  /// An observer of sessions and lines. Called on the event loop.
   protocol Delegate: AnyObject {
     /// A session can be used. The channel is not active yet.
     func sessionOpened(_ channel: StreamChannel)
-    /// - Returns: when the session's channel may be closed, if nothing went wrong. Whoever waits for that waits until the
-    ///   line is let go of too, where it is: a process that ends sooner leaves the port as it was set.
+    /// - Returns: a future for when the session's channel may be closed, if nothing went wrong. It completes after the line was released
+    /// too, if it is: a process that ends sooner leaves the port as it was set.
     func sessionEnded(_ end: SessionEnd) -> EventLoopFuture<Void>
     /// The line's channel has closed. Another may be attached.
     func lineLost()

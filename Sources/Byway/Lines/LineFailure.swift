@@ -1,7 +1,7 @@
 import LineLayer
 
 extension BywayError {
-  /// What the end of a session over a line means to those who used it.
+  /// Converts the end of a session into the error for its users.
   init(_ end: SessionEnd, on address: LinkAddress) {
     let message =
       switch end {

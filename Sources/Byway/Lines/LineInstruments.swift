@@ -1,8 +1,8 @@
 package import NIOCore
 
-/// What the hardware of a line tells of it, as far as its driver does.
+/// The counters and signals of a line's hardware, as far as its driver reports them.
 package struct LineInstruments: Sendable, Hashable {
-  /// What the far end asserts, on wires of their own (ioctl_tty(2), TIOCMGET).
+  /// The signals that the remote end asserts, each on a wire of its own (ioctl_tty(2), TIOCMGET).
   package struct ModemLines: Sendable, Hashable {
     package let clearToSend: Bool
     package let dataSetReady: Bool
@@ -28,7 +28,7 @@ package struct LineInstruments: Sendable, Hashable {
     }
   }
 
-  /// What a line's channel is asked by, as a user outbound event. Channels that have no instruments fail it.
+  /// A query to a line's channel, sent as a user outbound event. Channels that have no instruments fail it.
   package struct Question: Sendable {
     package let answer: EventLoopPromise<LineInstruments>
   }

@@ -3,7 +3,7 @@ package import NIOCore
 /// An interruption that a session over a line waits out.
 package struct LineInterruption: Sendable {
   package enum Cause: Sendable, Hashable {
-    /// The line is gone. The obstacle to opening it again is `nil` while none is known.
+    /// The line is gone. The error of the last attempt to open it is `nil` while there was none.
     case lost(obstacle: String?)
     /// The line is there, but the far end answers nothing.
     case silent

@@ -4,7 +4,7 @@ import NIOCore
 
 /// Gives the sessions that are begun over a listener's lines, one after another.
 ///
-/// One line at a time: a new one takes the place of the one before, and the session goes on over it.
+/// A listener on one line at a time. A new line takes the place of the one before, and the session continues over it.
 final class LineListener: LineDriver.Delegate, @unchecked Sendable {
   // Sendable: everything that varies is touched on the event loop only.
   private let driver: LineDriver
@@ -76,7 +76,7 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
 
   func sessionEnded(_ end: SessionEnd) -> EventLoopFuture<Void> {
     guard isClosed else { return driver.eventLoop.makeSucceededVoidFuture() }
-    // What the driver still has to say goes out in this turn of the loop.
+    // The last frames of the driver go out in this turn of the loop.
     return driver.eventLoop.flatSubmit { self.releaseIfOver() }
   }
 

@@ -1,7 +1,7 @@
 package import LineLayer
 
 extension LineStatistics {
-  /// What people want to know of a line, one fact in each string.
+  /// The statistics as sentences, one fact in each string.
   package var facts: [String] {
     var facts: [String] = []
     if let roundTrip {
@@ -13,7 +13,7 @@ extension LineStatistics {
     )
     if correctedBytes > 0 || correctableErrors > 0 {
       let now = correctableErrors > 0 ? "up to \(correctableErrors) wrong bytes in 255" : "none"
-      facts.append("\(correctedBytes) wrong bytes put right; what is sent bears correction of \(now)")
+      facts.append("\(correctedBytes) wrong bytes corrected; frames are sent with correction of \(now)")
     }
     if let errors { facts.append("\(errors)") }
     return facts

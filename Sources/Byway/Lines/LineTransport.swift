@@ -56,10 +56,10 @@ struct LineTransport: Transport {
     return configuration
   }
 
-  // MARK: What was learnt of a line
+  // MARK: Knowledge of lines
 
-  /// Of lines whose session is over: the listener's incarnation, the error rate, the clock. The next session over the same
-  /// line begins with it.
+  /// The state of lines whose session is over: the listener's incarnation, the error rate, the clock. The next session over the same line
+  /// begins with it.
   private static let known = Mutex<[String: LineLayer]>([:])
 
   static func remember(_ layer: LineLayer, of address: LinkAddress) {

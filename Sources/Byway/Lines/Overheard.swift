@@ -1,7 +1,7 @@
 import LineLayer
 import Primitives
 
-/// What came last on a line before its first frame, to tell who is at the far end.
+/// The bytes that arrived on a line before its first frame, which tell what is at the remote end.
 package struct Overheard {
   private static let limit = 256
   private static let quoteLimit = 60
@@ -24,7 +24,7 @@ package struct Overheard {
     return lines.last { !$0.isEmpty }.map(String.init)
   }
 
-  /// Without what tells a terminal to set colours and modes, as prompts do (ECMA-48 §5.4).
+  /// The bytes without the sequences that set a terminal's colours and modes, which prompts contain (ECMA-48 §5.4).
   private var withoutSequences: [UInt8] {
     var plain: [UInt8] = []
     var rest = bytes[...]
