@@ -72,8 +72,8 @@ enum NoiseBenchmark {
     }
   }
 
-  /// From the opening of the first session of two new ends to the last byte of a response with a body of 13 bytes: what HTTP/2 sends
-  /// for a GET, its preface and SETTINGS included.
+  /// Returns the time from the opening of the first session of two new ends to the last byte of a response with a body of 13 bytes. The
+  /// sizes are those of HTTP/2 with its preface and SETTINGS.
   private static func coldStart(_ rate: Double, correction: Int) -> String {
     let request = 130
     let response = 140
@@ -85,7 +85,7 @@ enum NoiseBenchmark {
       configuration.bytesPerSecond = line.baud / line.bitsPerCharacter
       configuration.correction = correction
       let simulation = Simulation(line, configuration: configuration, seed: seed)
-      // The listener was there before, and its HELLO with nobody to hear it.
+      // The listener was started earlier, and no dialer received its HELLO.
       simulation.run(atMost: 0.1)
       simulation.restart(simulation.dialer)
       simulation.opensAgain = true

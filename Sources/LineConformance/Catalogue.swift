@@ -11,7 +11,8 @@ package struct Catalogue: Sendable {
     }
   }
 
-  /// Those that Byway has with it. A dialer that never was told who listens comes first: it cannot be made to forget.
+  /// Returns the scripts that come with Byway. Those for a dialer that has never received a HELLO come first, because it cannot be made
+  /// to forget one.
   package static func standard() throws(ScriptError) -> Catalogue {
     try Catalogue(
       [
@@ -30,12 +31,14 @@ package struct Catalogue: Sendable {
 }
 
 extension Conformance.Options {
-  func reasonToSkip(_ script: Script) -> String? {
+  /// - Parameter isEcho: the end was heard to return what it receives.
+  func reasonToSkip(_ script: Script, isEcho: Bool) -> String? {
     if isQuick, script.isLong { return "long" }
     let missing = script.needs.subtracting(means)
     if missing.contains(.cut) { return "this line cannot be unplugged" }
     if missing.contains(.start) { return "the end under test is not restarted" }
-    if missing.contains(.owner) { return "the end's owner does as it likes" }
+    if missing.contains(.owner) { return "the session's owner is not told what to do" }
+    if missing.contains(.echo), !isEcho { return "the end does not return what it receives" }
     return nil
   }
 }

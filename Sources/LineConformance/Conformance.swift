@@ -8,9 +8,9 @@ import LineLayer
 /// nanoseconds.
 package struct Conformance: Sendable {
   package struct Options: Sendable {
-    /// Of the end under test.
+    /// The role of the end under test.
     package var role: Script.Role
-    /// What the runner has.
+    /// The means that the runner offers.
     package var means: Set<Script.Need> = []
     /// Leaves out what waits for many seconds.
     package var isQuick = false
@@ -32,7 +32,7 @@ package struct Conformance: Sendable {
   package enum Order: Sendable, Equatable {
     /// To the end under test.
     case send([UInt8])
-    /// A line for whoever reads the results.
+    /// A line of the results.
     case tell(String)
     case cut, restore
     /// The end's program is restarted.
@@ -41,9 +41,9 @@ package struct Conformance: Sendable {
   }
 
   enum Stage {
-    /// Nothing was heard yet; says at times that it is there.
+    /// Nothing was received yet. The tester announces itself at intervals.
     case meeting(since: UInt64, saidAt: UInt64)
-    /// Until that time, what comes belongs to the script before.
+    /// Until that time, what arrives belongs to the script before.
     case pausing(until: UInt64)
     case opening(ScriptRun)
     case running(ScriptRun)
@@ -56,7 +56,7 @@ package struct Conformance: Sendable {
   var stage: Stage
   var counterpart: Counterpart
   private var hearing = Hearing()
-  /// What was heard last.
+  /// The latest frame that was received.
   private var latest: Frame?
   var unread: [Heard] = []
   var transcript: Transcript
@@ -96,6 +96,7 @@ package struct Conformance: Sendable {
       // The copy of a HELLO or OPEN.
       if run.isOpening, heard.frame == latest { continue }
       latest = heard.frame
+      if let reason = counterpart.noteProgram(heard.frame) { return abandon(reason) }
       let answer = counterpart.hear(heard.frame)
       unread.append(heard)
       if let answer { send([0] + counterpart.encode(answer, seal: counterpart.id), at: now) }
@@ -105,7 +106,7 @@ package struct Conformance: Sendable {
 
   package mutating func handleTimeout(at now: UInt64) { turn(at: now) }
 
-  /// Nobody can go on: the device is gone, or whoever looked on has seen enough.
+  /// Ends the test early, because the device is gone or the user has interrupted it.
   package mutating func abandon(_ reason: String) {
     guard !isOver else { return }
     tell(report.bailOut(reason))
@@ -170,14 +171,16 @@ package struct Conformance: Sendable {
       stage = .over
       return
     }
-    if let reason = options.reasonToSkip(script) {
+    if let reason = options.reasonToSkip(script, isEcho: counterpart.isEcho) {
       skip(reason, at: now)
       return
     }
     transcript.begin(at: now)
     if script.needs.contains(.start) {
       hearing.reset()
+      let isEcho = counterpart.isEcho
       counterpart = Counterpart(of: options.role, seed: options.seed &+ UInt64(report.done) &+ 1)
+      counterpart.isEcho = isEcho
       orders.append(.start)
     }
     let opening = openings.first { $0.state == script.state && $0.role == options.role }
@@ -209,7 +212,7 @@ package struct Conformance: Sendable {
       return skip("the end under test mends \(counterpart.endMends) strengths", at: now)
     }
     counterpart.isBusy = true
-    stage = .running(ScriptRun(script.steps, tolerance: options.tolerance, at: now))
+    stage = .running(ScriptRun(script.steps, rounds: script.rounds, tolerance: options.tolerance, at: now))
   }
 
   private mutating func cannotBegin(_ step: String, _ reason: String, at now: UInt64) {
@@ -241,7 +244,7 @@ package struct Conformance: Sendable {
 
   /// Ends the session, unless the next script can go on with it.
   private mutating func leave(at now: UInt64) {
-    let next = scripts.first { options.reasonToSkip($0) == nil }
+    let next = scripts.first { options.reasonToSkip($0, isEcho: counterpart.isEcho) == nil }
     let isNeeded = options.role == .dial && counterpart.canGoOn && next?.state == "open"
     guard counterpart.phase == .opening || counterpart.phase == .open, !isNeeded else { return }
     let reset = FramePattern(kind: .reset, fields: [.reason: .word("aborted")])
@@ -253,7 +256,7 @@ package struct Conformance: Sendable {
     stage = .pausing(until: now + options.pause)
   }
 
-  // MARK: What is done
+  // MARK: Actions
 
   private mutating func proceed(_ run: inout ScriptRun, at now: UInt64) -> ScriptRun.Outcome? {
     while true {
@@ -288,7 +291,7 @@ package struct Conformance: Sendable {
   /// - Returns: how long that takes on the line.
   private mutating func flush(_ bytes: inout [UInt8], at now: UInt64) -> UInt64 {
     guard !bytes.isEmpty else { return 0 }
-    // What a quiet line has made must not spoil the first frame.
+    // Noise that a quiet line has collected must not spoil the first frame.
     send([0] + bytes, at: now)
     defer { bytes = [] }
     return options.bytesPerSecond.map { UInt64(bytes.count) * 1_000_000_000 / UInt64(max($0, 1)) } ?? 0

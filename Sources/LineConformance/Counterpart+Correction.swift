@@ -2,7 +2,7 @@ import LineLayer
 
 /// Frames that bear correction, as scripts write them, and as they are: docs/wire-protocol.md, section 7.
 extension Counterpart {
-  /// With what a script wants wrong in it.
+  /// Encodes a frame with correction, and puts in the errors that a script asks for.
   func correctable(_ frame: Frame, _ strength: Int, _ pattern: FramePattern, seal: SessionID) -> [UInt8] {
     let excess = number(pattern[.length]) ?? 0
     var wire = CorrectableFrame.wire(of: frame, strength: strength, seal: seal, excess: excess)
@@ -16,7 +16,7 @@ extension Counterpart {
     return wire
   }
 
-  /// What the end said, if it is a frame.
+  /// Decodes a run of bytes from the end, if it is a frame.
   func read(_ run: Hearing.Run, at now: UInt64) -> Heard? {
     if run.bearsCorrection {
       return CorrectableFrame.read(run.bytes, seal: run.isOpening ? Hearing.openings : id).map {
@@ -47,6 +47,6 @@ extension Counterpart {
 }
 
 extension Heard {
-  /// As a script would write it.
+  /// The frame in the language of scripts.
   var summary: String { frame.summary + (strength.map { " strength=\($0)" } ?? "") }
 }

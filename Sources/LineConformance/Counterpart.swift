@@ -6,7 +6,7 @@ struct Counterpart: Sendable {
     case none, opening, open, over
   }
 
-  /// Of the end under test.
+  /// The role of the end under test.
   let role: Script.Role
   private(set) var phase = Phase.none
   /// The session that is spoken of, and the listener's incarnation, which is the tester's own where the end dials.
@@ -25,17 +25,24 @@ struct Counterpart: Sendable {
   /// Pieces that were said, and how long those are that were.
   var said = 0
   var lengths: [Int: Int] = [:]
+  /// The number of each piece up to the first that was not said in order.
+  var starts = [0]
   /// The number of the first DATA that has not arrived: all comes in order here, and while muted nothing does.
   private(set) var heardNumber: UInt16 = 0
   /// The number behind the latest DATA, muted or not.
   private(set) var heardEnd: UInt16 = 0
-  /// What is offered, in units of 16 bytes.
+  /// The offered window, in units of 16 bytes.
   var window = Self.usualWindow
-  /// What the end says that it takes in one frame.
+  /// The largest payload that the end has announced.
   private(set) var largestPayload: UInt16 = 2048
   /// How many strengths the end says that it mends.
   private(set) var endMends: UInt8 = 0
-  /// Of the latest POLL to the end, and from it.
+  /// The end returns what it receives.
+  var isEcho = false
+  /// The listener's incarnation as it was heard first, and POLLs that it has not answered yet.
+  private var heardIncarnation: UInt32?
+  private var openTokens: Set<UInt8> = []
+  /// The token of the latest POLL to the end, and of the latest from it.
   var asked: UInt8 = 0
   private(set) var heardToken: UInt8 = 0
   private var state: UInt64
@@ -69,27 +76,47 @@ struct Counterpart: Sendable {
     phase = .opening
     said = 0
     lengths = [:]
+    starts = [0]
+    openTokens = []
     heardNumber = 0
     heardEnd = 0
     window = Self.usualWindow
     isMuted = false
   }
 
-  // MARK: What is said
+  // MARK: Frames to the end
 
   mutating func noteSaid(_ frame: Frame) {
     switch frame {
     case .reset(let session, let reason):
       // An end that is asked to open again goes on.
       if session == id.session, reason != .unknown { phase = .over }
-    case .acknowledgement, .noise, .poll, .data: if role == .dial, phase == .opening { phase = .open }
+    case .poll(_, let token):
+      openTokens.insert(token)
+      if role == .dial, phase == .opening { phase = .open }
+    case .acknowledgement, .noise, .data: if role == .dial, phase == .opening { phase = .open }
     case .hello, .open: break
     }
   }
 
-  // MARK: What is heard
+  // MARK: Frames from the end
 
-  /// What a good peer answers at once.
+  /// Two programs that have the same device answer both, or get a part of what comes each.
+  /// - Returns: why it is certain that there are two.
+  mutating func noteProgram(_ frame: Frame) -> String? {
+    switch frame {
+    case .hello(_, let incarnation, _, _) where role == .listen && incarnation != 0:
+      defer { heardIncarnation = incarnation }
+      guard let heardIncarnation, heardIncarnation != incarnation else { return nil }
+      return "two programs use this device, or one that was restarted: HELLO told another incarnation than before"
+    case .acknowledgement(let report):
+      guard let token = report.answer?.token, token == asked else { return nil }
+      return openTokens.remove(token) == nil ? "two programs use this device: one POLL was answered twice" : nil
+    default: return nil
+    }
+  }
+
+  /// Returns what a correct peer answers at once.
   mutating func hear(_ frame: Frame) -> Frame? {
     switch frame {
     case .hello(_, let incarnation, let largest, let correction):
@@ -130,6 +157,7 @@ struct Counterpart: Sendable {
 
   private mutating func took(_ header: DataHeader, _ payload: ArraySlice<UInt8>) -> Frame? {
     heardEnd = header.number &+ UInt16(truncatingIfNeeded: Self.numbers(of: payload.count))
+    if !isEcho, Stimulus.isEcho(payload) { isEcho = true }
     // An echo of what the tester has said tells nothing.
     if header.number == 0, !payload.isEmpty, said == 0 {
       stimulus.isServer = payload.starts(with: Stimulus.clientPreface.prefix(payload.count))

@@ -3,23 +3,28 @@
 package struct FramePattern: Sendable, Equatable {
   package enum Kind: String, Sendable, CaseIterable {
     case hello, open, reset, poll, ack, answer, noise, data
-    /// Whatever it is.
+    /// Any frame.
     case any
   }
 
   package enum Field: String, Sendable, CaseIterable {
     case version, incarnation, largest, session, window, reason, token, delay, next, arrived, piece, number, payload
-    /// In the frame's kind: nothing follows in this direction.
+    /// The list of runs in a frame to the end: `4+4+1`.
+    case runs
+    /// A number: DATA from the end must contain this unit or one ahead of it.
+    case beyond
+    /// The frame is the last of its direction.
     case last
-    /// Of the session that it is sealed for.
+    /// The session for which the frame is sealed.
     case seal
-    /// In HELLO and OPEN: how many strengths it mends.
+    /// The announced correction of HELLO and OPEN.
     case correction
-    /// Of NOISE, `some` where it is any.
+    /// The level of NOISE; `some` is any but 0.
     case level
-    /// It bears correction of this strength, by its number; `none` where it must not.
+    /// The strength of the frame's correction; `none` if it must have none.
     case strength
-    /// Of one that does: wrong bytes of its first word and of its header, wrong bits of its sync word, and how much too long it says it is.
+    /// Errors in a frame with correction: wrong bytes of its first word and of its header, wrong bits of its sync word, and a header that
+    /// gives so many bytes too many.
     case wrong, header, sync, length
     /// Bytes after the known fields.
     case more
@@ -51,7 +56,7 @@ package struct FramePattern: Sendable, Equatable {
 
   private static let ofCorrection: Set<Field> = [.strength, .wrong, .header, .sync, .length]
 
-  /// Those that a frame of a kind may be given.
+  /// Returns the fields that a frame of a kind may have in a script.
   static func known(_ kind: Kind) -> Set<Field> {
     switch kind {
     case .poll, .ack, .answer, .noise, .data: known(without: kind).union(ofCorrection)
@@ -65,10 +70,10 @@ package struct FramePattern: Sendable, Equatable {
     case .open: [.version, .session, .incarnation, .largest, .window, .correction, .more, .zeros]
     case .reset: [.session, .reason, .more, .zeros]
     case .poll: [.session, .token, .more, .zeros]
-    case .ack: [.next, .window, .arrived, .seal, .zeros]
-    case .answer: [.token, .delay, .next, .window, .arrived, .seal, .zeros]
+    case .ack: [.next, .window, .arrived, .runs, .seal, .zeros]
+    case .answer: [.token, .delay, .next, .window, .arrived, .runs, .seal, .zeros]
     case .noise: [.level, .seal, .zeros]
-    case .data: [.piece, .number, .payload, .last, .seal, .zeros]
+    case .data: [.piece, .number, .payload, .last, .beyond, .seal, .zeros]
     case .any: []
     }
   }

@@ -7,17 +7,17 @@ struct Hearing: Sendable {
     /// Zeros since the frame before, the one that ended it left out.
     var zeros: Int
     var bearsCorrection = false
-    /// Of HELLO or OPEN, which any session may have.
+    /// Whether it is a copy of HELLO or OPEN, which belong to no session.
     var isOpening = false
   }
 
-  /// What seals the correction of HELLO and OPEN.
+  /// The seal of the correction of HELLO and OPEN.
   static let openings = SessionID(session: 0, incarnation: 0)
 
   /// No frame of an end is longer, whatever its payload.
   private static let limit = 70_000
 
-  /// What was not looked at: the beginning of a frame with correction.
+  /// Bytes that were not examined yet: the beginning of a frame with correction.
   private var waiting: [UInt8] = []
   private var partial: [UInt8] = []
   private var zeros = 0
@@ -59,7 +59,7 @@ struct Hearing: Sendable {
     return runs
   }
 
-  /// What was begun will not be continued: the line was cut.
+  /// Forgets the frame that was begun, because the line was cut.
   mutating func reset() {
     waiting = []
     partial = []
@@ -71,11 +71,11 @@ struct Hearing: Sendable {
 struct Heard: Sendable {
   var frame: Frame
   var zeros: Int
-  /// That of its correction, by its number.
+  /// The strength of its correction; `nil` if it has none.
   var strength: Int?
   var at: UInt64
 
-  /// What is left once its acknowledgement has been looked at: DATA that one rode on is still to be.
+  /// The frame without its acknowledgement, which was matched already: the DATA that carried it is still to be matched.
   var withoutAcknowledgement: Heard? {
     guard case .data(var header, let payload) = frame, header.next != nil else { return nil }
     var rest = self

@@ -1,19 +1,21 @@
-/// One check of an end of a line: what is said to it, and what it must say within which time.
+/// One check of an end of a line: frames to the end, and the frames that it must send within given times.
 ///
 /// A value that is read from text, so that programs in other languages can play the same ones. docs/wire-protocol.md, section
 /// 12, describes the text.
 package struct Script: Sendable, Equatable {
-  /// Of the end under test.
+  /// The role of the end under test.
   package enum Role: String, Sendable, CaseIterable {
     case dial, listen
   }
 
-  /// What the check needs besides two ends and a line.
+  /// A condition for a check besides two ends and a line.
   package enum Need: String, Sendable, CaseIterable {
     /// The line can be unplugged.
     case cut
-    /// Its owner sends and ends when it is told to, and is silent otherwise.
+    /// The session's owner sends and ends when the check says so, and is silent otherwise.
     case owner
+    /// The session's owner returns what it receives, and ends when the peer does.
+    case echo
     /// The end's program can be restarted.
     case start
     /// The end says that it mends frames.
@@ -21,7 +23,7 @@ package struct Script: Sendable, Equatable {
   }
 
   package var name: String
-  /// Of docs/wire-protocol.md.
+  /// The section of docs/wire-protocol.md.
   package var section: String
   package var roles: [Role]
   /// The state that the end is brought to first.
@@ -31,12 +33,14 @@ package struct Script: Sendable, Equatable {
   package var isOptional = false
   /// It waits for a timer of many seconds.
   package var isLong = false
+  /// How often its steps are done.
+  package var rounds = 1
   package var steps: [Step] = []
 
   /// The strongest correction that the tester gives a frame; `nil` where it gives none.
   var strongest: Int? {
     steps.compactMap { step -> Int? in
-      guard case .say(.frame(let pattern, _)) = step.action, case .number(let strength) = pattern[.strength] else {
+      guard case .say(.frame(let pattern, _), _) = step.action, case .number(let strength) = pattern[.strength] else {
         return nil
       }
       return strength
@@ -56,13 +60,14 @@ package struct Opening: Sendable, Equatable {
 /// Times are milliseconds.
 package struct Step: Sendable, Equatable {
   package enum Action: Sendable, Equatable {
-    /// To the end under test. Those that follow one another are one write.
-    case say(Utterance)
-    /// The end must say this, counted from the step before. `isOnly`: and no HELLO, RESET or ANSWER before it.
-    case expect(FramePattern, isOnly: Bool, after: UInt64, within: UInt64)
+    /// To the end under test, so many times. Those that follow one another are one write.
+    case say(Utterance, times: Int)
+    /// The end must say this, counted from the step before. `isOnly`: and no HELLO, RESET or ANSWER before it. `isDoubled`: after about
+    /// twice the time of the step before.
+    case expect(FramePattern, isOnly: Bool, isDoubled: Bool, after: UInt64, within: UInt64)
     /// The end must not say this for so long.
     case refuse(FramePattern, for: UInt64)
-    /// Until so long after the state was reached, whatever is said meanwhile.
+    /// Waits until that time after the state was reached, and ignores the frames that arrive meanwhile.
     case wait(UInt64)
     /// The tester hears, but acknowledges and answers no more.
     case mute
@@ -71,21 +76,23 @@ package struct Step: Sendable, Equatable {
   }
 
   package var action: Action
-  /// As it was written.
+  /// The text of the step.
   package var text: String
 }
 
 package enum Utterance: Sendable, Equatable {
   case frame(FramePattern, isDamaged: Bool)
-  /// As it is, with nothing added.
+  /// Bytes that are sent unchanged.
   case bytes([UInt8])
   /// A body of one's own, with a check that holds.
   case body([UInt8])
   /// So many bytes more than the end's longest frame has, none of them zero, and a zero.
   case junk(Int)
+  /// So many units of DATA, in frames as long as the end takes.
+  case stretch(Int)
 }
 
-/// What the end's owner is told to do.
+/// An order to the owner of the end's session.
 package enum OwnerOrder: Sendable, Equatable {
   case send(Int)
   case finish

@@ -1,4 +1,4 @@
-/// What is wrong with a script.
+/// An error in the text of a script.
 package struct ScriptError: Error, Equatable, CustomStringConvertible {
   package var line: Int
   package var message: String
@@ -55,7 +55,7 @@ package struct ScriptReader {
   }
 
   private static let headers: Set<String> = [
-    "name", "section", "end", "begin", "needs", "long", "optional", "state", "excuse",
+    "name", "section", "end", "begin", "needs", "long", "optional", "rounds", "state", "excuse",
   ]
 
   private static func script(_ headers: [String: String], _ steps: [Step]) throws(Complaint) -> Script {
@@ -69,7 +69,8 @@ package struct ScriptReader {
     }
     return Script(
       name: name, section: section, roles: try roles(headers), state: state, needs: needs,
-      isOptional: headers["optional"] == "yes", isLong: headers["long"] == "yes", steps: steps)
+      isOptional: headers["optional"] == "yes", isLong: headers["long"] == "yes",
+      rounds: headers["rounds"].flatMap { Int($0) } ?? 1, steps: steps)
   }
 
   private static func roles(_ headers: [String: String]) throws(Complaint) -> [Script.Role] {

@@ -1,4 +1,4 @@
-/// One script on its way: which step is next, and what it waits for. Times are nanoseconds.
+/// The progress of one script: the next step, and the time that it waits for. Times are nanoseconds.
 struct ScriptRun: Sendable {
   enum Outcome: Sendable, Equatable {
     case passed
@@ -6,7 +6,7 @@ struct ScriptRun: Sendable {
     case failed(String)
   }
 
-  /// What is to be done besides hearing.
+  /// An action other than receiving.
   enum Deed: Sendable, Equatable {
     case say(Utterance)
     case mute
@@ -15,14 +15,20 @@ struct ScriptRun: Sendable {
   }
 
   private let steps: [Step]
+  private var roundsLeft: Int
+  /// Times that the step is still to be said.
+  private var timesLeft = 0
+  /// How long the step before was waited for.
+  private var waited: UInt64 = 0
   private let tolerance: UInt64
   private let begunAt: UInt64
   private var index = 0
   /// When the step before was done.
   private var doneAt: UInt64
 
-  init(_ steps: [Step], tolerance: UInt64, at now: UInt64) {
+  init(_ steps: [Step], rounds: Int = 1, tolerance: UInt64, at now: UInt64) {
     self.steps = steps
+    roundsLeft = rounds - 1
     self.tolerance = tolerance
     begunAt = now
     doneAt = now
@@ -33,10 +39,19 @@ struct ScriptRun: Sendable {
 
   /// The next thing to do now; `nil` where the next step waits, or there is none.
   mutating func nextDeed(at now: UInt64) -> Deed? {
+    if index == steps.count, roundsLeft > 0 {
+      roundsLeft -= 1
+      index = 0
+    }
     guard index < steps.count else { return nil }
     let deed: Deed
     switch steps[index].action {
-    case .say(let utterance): deed = .say(utterance)
+    case .say(let utterance, let times):
+      if timesLeft == 0 { timesLeft = times }
+      timesLeft -= 1
+      doneAt = now
+      if timesLeft == 0 { index += 1 }
+      return .say(utterance)
     case .mute: deed = .mute
     case .cut: deed = .cut
     case .restore: deed = .restore
@@ -48,15 +63,18 @@ struct ScriptRun: Sendable {
     return deed
   }
 
-  /// What was said needs so long until the end has heard it.
+  /// Adds the time that the bytes of the step need on the line.
   mutating func took(_ time: UInt64) { doneAt += time }
 
   /// Looks at what was heard and at the clock. `nil` while the script goes on.
   mutating func proceed(_ unread: inout [Heard], _ counterpart: Counterpart, at now: UInt64) -> Outcome? {
-    guard index < steps.count else { return .passed }
+    guard index < steps.count else { return roundsLeft > 0 ? nil : .passed }
     switch steps[index].action {
-    case .expect(let pattern, let isOnly, let after, let within):
-      return expect(pattern, isOnly, after, within, &unread, counterpart, at: now)
+    case .expect(let pattern, let isOnly, let isDoubled, let after, let within):
+      // A pause of a second is not doubled any more.
+      let least = isDoubled && waited < Self.longestDoubled ? waited * 3 / 2 : 0
+      return expect(
+        pattern, isOnly, max(after * Self.millisecond, least), within, &unread, counterpart, at: now)
     case .refuse(let pattern, let time):
       while let heard = unread.first {
         unread.removeFirst()
@@ -75,7 +93,7 @@ struct ScriptRun: Sendable {
     _ pattern: FramePattern, _ isOnly: Bool, _ after: UInt64, _ within: UInt64, _ unread: inout [Heard],
     _ counterpart: Counterpart, at now: UInt64
   ) -> Outcome? {
-    let earliest = doneAt + after * Self.millisecond
+    let earliest = doneAt + after
     let latest = doneAt + within * Self.millisecond + tolerance
     while let heard = unread.first {
       unread.removeFirst()
@@ -96,19 +114,22 @@ struct ScriptRun: Sendable {
   var deadline: UInt64? {
     guard index < steps.count else { return nil }
     switch steps[index].action {
-    case .expect(_, _, _, let within): return doneAt + within * Self.millisecond + tolerance + 1
+    case .expect(_, _, _, _, let within): return doneAt + within * Self.millisecond + tolerance + 1
     case .refuse(_, let time): return doneAt + time * Self.millisecond
     case .wait(let time): return begunAt + time * Self.millisecond
     case .say, .mute, .cut, .restore, .owner: return begunAt
     }
   }
 
-  var isDone: Bool { index == steps.count }
+  var isDone: Bool { index == steps.count && roundsLeft == 0 }
 
   private mutating func done(at time: UInt64) {
     index += 1
+    waited = time - min(doneAt, time)
     doneAt = time
   }
+
+  private static let longestDoubled: UInt64 = 550_000_000
 
   private func milliseconds(_ time: UInt64) -> UInt64 { (time - min(doneAt, time)) / Self.millisecond }
 

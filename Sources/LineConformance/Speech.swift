@@ -5,13 +5,19 @@ import Primitives
 extension Counterpart {
   // MARK: To the end under test
 
-  /// What goes over the line for an utterance, which may change what the tester takes for true.
+  /// Returns the bytes for an utterance, and updates the tester's state.
   mutating func bytes(of utterance: Utterance) -> [UInt8] {
     switch utterance {
     case .bytes(let bytes): return bytes
     case .junk(let count):
       let longest = 5 + Int(largestPayload) + 4
       return [UInt8](repeating: 0x55, count: longest + longest / 254 + 1 + count) + [0]
+    case .stretch(let units):
+      let most = max(Int(largestPayload) / Unit.size, 1)
+      return stride(from: 0, to: units, by: most).flatMap { start in
+        let payload = min(most, units - start) * Unit.size
+        return bytes(of: .frame(FramePattern(kind: .data, fields: [.payload: .number(payload)]), isDamaged: false))
+      }
     case .body(let body): return Self.wire(of: body, seal: id)
     case .frame(let pattern, let isDamaged):
       let frame = frame(for: pattern)
@@ -61,13 +67,12 @@ extension Counterpart {
       let count = number(pattern[.payload])
       let payload = count.map { [UInt8](repeating: 0x2A, count: $0) } ?? stimulus.piece(piece)
       let header = DataHeader(number: number(ofPiece: piece), next: nil, isLast: pattern[.last] != nil)
-      said = max(said, piece + 1)
-      lengths[piece] = payload.count
+      note(piece: piece, length: payload.count)
       return .data(header, payload: payload[...])
     }
   }
 
-  /// What the tester has, as every acknowledgement tells it.
+  /// Returns an acknowledgement of all that has arrived.
   func report(answer: Acknowledgement.Answer?) -> Frame {
     .acknowledgement(Acknowledgement(answer: answer, arrivals: Arrivals(next: heardNumber), window: window))
   }
@@ -82,6 +87,7 @@ extension Counterpart {
     if case .offset(let unit) = pattern[.arrived], unit > 0 {
       report.arrivals.runs = [UInt16(truncatingIfNeeded: unit), 1]
     }
+    if let runs = word(pattern[.runs]) { report.arrivals.runs = runs.split(separator: "+").compactMap { UInt16($0) } }
     return report
   }
 
@@ -96,8 +102,21 @@ extension Counterpart {
 
   /// The number of a piece of the tester's stream.
   func number(ofPiece piece: Int) -> UInt16 {
-    let before = (0..<piece).reduce(0) { $0 + Self.numbers(of: lengths[$1] ?? stimulus.piece($1).count) }
+    // A check may have thousands of them.
+    let known = min(piece, starts.count - 1)
+    let before = (known..<piece).reduce(starts[known]) {
+      $0 + Self.numbers(of: lengths[$1] ?? stimulus.piece($1).count)
+    }
     return UInt16(truncatingIfNeeded: before)
+  }
+
+  /// A piece was said, with so many bytes.
+  mutating func note(piece: Int, length: Int) {
+    said = max(said, piece + 1)
+    lengths[piece] = length
+    guard piece < starts.count else { return }
+    starts.removeSubrange((piece + 1)...)
+    starts.append(starts[piece] + Self.numbers(of: length))
   }
 
   /// How far beyond *next* lies what an acknowledgement says has arrived.
@@ -174,6 +193,7 @@ extension Counterpart {
     case (.data, .data(let header, let payload)):
       return agrees(pattern[.number], header.number) && agrees(pattern[.payload], payload.count)
         && (pattern[.last] == nil || header.isLast)
+        && isBeyond(pattern[.beyond], header.number, payload.count)
     default: return false
     }
   }
@@ -197,13 +217,20 @@ extension Counterpart {
     }
   }
 
-  /// In pieces: the first that is missing.
+  private func isBeyond(_ value: FramePattern.Value?, _ first: UInt16, _ payload: Int) -> Bool {
+    guard let limit = number(value) else { return true }
+    let end = Int(first) + Self.numbers(of: payload)
+    return end > limit
+  }
+
+  /// Compares in pieces: the first that is missing; `all` if none is.
   private func agrees(next value: FramePattern.Value?, _ actual: UInt16) -> Bool {
+    if word(value) == "all" { return actual == number(ofPiece: said) }
     guard case .number(let piece) = value else { return true }
     return actual == number(ofPiece: piece)
   }
 
-  /// In pieces: `2+3`, and nothing else.
+  /// Compares in pieces: `2+3`, and no others.
   private func agrees(arrived value: FramePattern.Value?, _ report: Acknowledgement) -> Bool {
     let pieces: [Int]
     switch value {
@@ -254,7 +281,7 @@ extension Counterpart {
 }
 
 extension Frame {
-  /// As a script would write it.
+  /// The frame in the language of scripts.
   var summary: String {
     switch self {
     case .hello(let version, let incarnation, let largest, let correction):

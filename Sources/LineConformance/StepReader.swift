@@ -17,12 +17,17 @@ struct StepReader {
 
   private mutating func read() throws(Complaint) -> Step.Action {
     switch next() {
-    case "in": return .say(try utterance())
+    case "in":
+      let times = words.first.flatMap { Int($0) }
+      if times != nil { words.removeFirst() }
+      return .say(try utterance(), times: times ?? 1)
     case "out":
       let isOnly = skip("only")
       let pattern = try pattern()
+      let isDoubled = skip("doubled")
       let after = skip("after") ? try milliseconds() : 0
-      return .expect(pattern, isOnly: isOnly, after: after, within: try milliseconds("within"))
+      return .expect(
+        pattern, isOnly: isOnly, isDoubled: isDoubled, after: after, within: try milliseconds("within"))
     case "none":
       let pattern = try pattern()
       return .refuse(pattern, for: try milliseconds("for"))
@@ -39,6 +44,7 @@ struct StepReader {
     if skip("bytes") { return .bytes(try Self.bytes(next())) }
     if skip("body") { return .body(try Self.bytes(next())) }
     if skip("junk") { return .junk(Int(try milliseconds())) }
+    if skip("stretch") { return .stretch(Int(try milliseconds())) }
     let isDamaged = skip("damaged")
     return .frame(try pattern(), isDamaged: isDamaged)
   }

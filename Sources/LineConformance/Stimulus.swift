@@ -1,5 +1,5 @@
-/// What the tester says on the stream, cut into pieces of one DATA frame each: HTTP/2 (RFC 9113) that makes the end answer
-/// with bytes of its own, as an echo would.
+/// The tester's stream, cut into pieces of one DATA frame each. It is HTTP/2 (RFC 9113) that makes the end answer with bytes of its own,
+/// as an echo does.
 struct Stimulus: Sendable {
   /// The end under test began its stream as an HTTP/2 client does: the tester is the server then.
   var isServer = false
@@ -12,6 +12,13 @@ struct Stimulus: Sendable {
     }
     let settings = Self.frame(type: 4, flags: 0, []) + Self.frame(type: 4, flags: 1, [])
     return isServer ? settings : Self.clientPreface + settings
+  }
+
+  /// Whether this has a PING of the tester as it was sent: HTTP/2 sets a flag in the answer.
+  static func isEcho(_ payload: ArraySlice<UInt8>) -> Bool {
+    let ping = frame(type: 6, flags: 0, [])
+    let start: [UInt8] = [0, 0, 8] + ping.dropFirst(3)
+    return payload.indices.contains { payload[$0...].starts(with: start) }
   }
 
   static let clientPreface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)

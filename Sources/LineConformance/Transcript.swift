@@ -1,4 +1,4 @@
-/// What was said and heard lately, for whoever has to find out why a check failed.
+/// The latest frames in both directions, which are reported with a failed check.
 struct Transcript: Sendable {
   private static let limit = 40
 

@@ -9,7 +9,7 @@ struct DeviceName {
     self.path = path
   }
 
-  /// Makes it name a terminal. What a line left that was killed is replaced; nothing else is.
+  /// Makes the path name a terminal. It replaces a link that a killed line has left, and nothing else.
   func place(_ terminal: String) throws(LineFailure) {
     if symlink(terminal, path) == 0 { return }
     guard errno == EEXIST else { throw .system("Cannot create \(path)") }
@@ -21,7 +21,7 @@ struct DeviceName {
     guard symlink(terminal, new) == 0, rename(new, path) == 0 else { throw .system("Cannot replace \(path)") }
   }
 
-  /// Unless somebody else has the name by now.
+  /// Removes the path, unless another program has taken it.
   func remove(_ terminal: String) {
     if target == terminal { unlink(path) }
   }

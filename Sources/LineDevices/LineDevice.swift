@@ -1,15 +1,14 @@
 import Glibc
 import LineEmulation
 
-/// One end of a line: a device that programs open, and what passes between it and the emulated line. It belongs to the
-/// line's thread.
+/// One end of a line: a device that programs open, and the bytes between it and the emulated line. It belongs to the line's thread.
 final class LineDevice {
   let end: VirtualLink.End
   private(set) var name: DeviceName
   private var terminal: PseudoTerminal?
   /// Arrived, but the terminal had no room.
   private var unwritten: ArraySlice<UInt8> = []
-  /// Those of the line that have been followed.
+  /// The hang-ups of the line that were carried out.
   private var hangUps = 0
   private var renames = 0
   /// When to try again to open it.
@@ -82,7 +81,7 @@ final class LineDevice {
     }
   }
 
-  /// Gives the programs what has arrived. What they have no room for waits in the line's receive buffer, and is lost when
+  /// Gives the programs the bytes that have arrived. If they have no room, the bytes wait in the line's receive buffer, and are lost when
   /// that is full.
   func writeOutput(from link: inout VirtualLink) {
     while true {
@@ -94,7 +93,7 @@ final class LineDevice {
     }
   }
 
-  /// What to be woken by.
+  /// The event that wakes the thread.
   var interest: pollfd {
     guard let terminal else { return pollfd(fd: -1, events: 0, revents: 0) }
     let events = (terminal.isStopped ? 0 : POLLIN) | (isBlocked ? POLLOUT : 0)

@@ -3,14 +3,14 @@ import Primitives
 
 /// A line between pseudo-terminals could not be made.
 public struct LineFailure: Error, Sendable, CustomStringConvertible {
-  /// What happened, and what to try.
+  /// The error and its remedy.
   public let description: String
 
   init(_ description: String) {
     self.description = description
   }
 
-  /// With what the system says of the last call.
+  /// Returns an error with the reason that the system gave for the last call.
   static func system(_ action: String) -> LineFailure {
     LineFailure("\(action): \(SystemError.last).")
   }

@@ -12,7 +12,7 @@ final class LinePump: @unchecked Sendable {
     var link: VirtualLink
     var isClosed = false
     var paths: [VirtualLink.End: String]
-    /// By receiving end: taken from the line and not written yet, or lost with the device.
+    /// Bytes by receiving end that were taken from the line and not written yet, or were lost with the device.
     var unwritten: [VirtualLink.End: Int] = [:]
     var lost: [VirtualLink.End: Int] = [:]
   }
@@ -87,7 +87,7 @@ final class LinePump: @unchecked Sendable {
     closeDevices()
   }
 
-  /// For whoever could not start the thread.
+  /// Closes the devices if the thread could not be started.
   func closeDevices() {
     for device in devices { device.close() }
   }

@@ -36,7 +36,7 @@ final class PseudoTerminal {
     close(descriptor)
   }
 
-  /// What programs have written; empty where there is nothing.
+  /// Returns the bytes that programs have written; none if there are none.
   func read(atMost limit: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
       count = max(0, Glibc.read(descriptor, buffer.baseAddress, limit))
@@ -48,7 +48,7 @@ final class PseudoTerminal {
     bytes.withUnsafeBytes { max(0, Glibc.write(descriptor, $0.baseAddress, $0.count)) }
   }
 
-  /// Lets programs write, or has them told EAGAIN: as after XOFF, but where nobody sees it.
+  /// Lets programs write, or makes their writes fail with EAGAIN, as after XOFF but invisibly.
   func stop(_ isStopped: Bool) {
     guard isStopped != self.isStopped else { return }
     self.isStopped = isStopped

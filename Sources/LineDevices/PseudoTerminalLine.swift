@@ -13,10 +13,10 @@ import Synchronization
 /// The devices are in raw mode, whatever baud rate a program sets on them. A program may close its device and open it again;
 /// what arrives meanwhile waits for it, as stale bytes do. Safe on any thread.
 public final class PseudoTerminalLine: Sendable {
-  /// One of the two ends, named `a` and `b`.
+  /// An end of the line, `a` or `b`.
   public typealias End = VirtualLink.End
 
-  /// What happens to the devices, told to the observer.
+  /// An event of the devices, passed to the observer.
   public enum Event: Sendable {
     /// The device is gone, and its path with it.
     case hungUp(End)
@@ -70,10 +70,10 @@ public final class PseudoTerminalLine: Sendable {
     close()
   }
 
-  /// Where the device of an end is, or will be again.
+  /// Returns the path of an end's device, which may be absent during a cut.
   public func path(of end: End) -> String { pump.path(of: end) }
 
-  /// Of the direction that begins at this end.
+  /// Returns the counters of the direction that begins at this end.
   public func counters(from end: End) -> LineCounters { pump.counters(from: end) }
 
   /// Cuts the line until ``restore()``. Takes effect at once, but a program hears of it a moment later.

@@ -71,7 +71,7 @@ package final class TesterDevice {
     cut()
   }
 
-  /// What cannot be written now waits.
+  /// Writes bytes. It keeps those that the device does not take.
   package func write(_ bytes: [UInt8]) {
     if case .cut = line { return }
     unwritten += bytes
@@ -90,8 +90,8 @@ package final class TesterDevice {
     }
   }
 
-  /// Until there is something to read, or that much time has passed.
-  /// - Returns: whether somebody has interrupted.
+  /// Waits until there is something to read, or that much time has passed.
+  /// - Returns: whether the user has interrupted.
   package func wait(atMost nanoseconds: UInt64) -> Bool {
     flush()
     let events = POLLIN | (unwritten.isEmpty ? 0 : POLLOUT)

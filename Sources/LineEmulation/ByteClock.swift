@@ -35,7 +35,7 @@ struct ByteClock: Sendable {
     return end
   }
 
-  /// Nothing was carried until this time.
+  /// Skips the time until then, in which nothing was carried.
   mutating func idle(until time: UInt64) {
     guard time > end else { return }
     end = time

@@ -1,10 +1,10 @@
-/// One direction of a serial line in virtual time: bytes go in as fast as a tty takes them, and come out at line rate with
-/// whatever is wrong with the line.
+/// One direction of a serial line in virtual time: it takes bytes as fast as a tty does, and delivers them at line rate with all its
+/// faults.
 ///
 /// A value without clock or randomness of its own. The same configuration, seed and calls give the same bytes at the
 /// same times, and how often it is asked changes nothing. Times are nanoseconds since the line began and do not go back.
 public struct EmulatedLine: Sendable {
-  /// What became of the bytes so far.
+  /// Counters of the bytes so far.
   public private(set) var counters = LineCounters()
   /// How often the sender's device has hung up, and how often it took another name at that: to be looked at for a change,
   /// as a short cut may begin and end between two calls.
@@ -52,7 +52,7 @@ public struct EmulatedLine: Sendable {
     return transmitLimit - waiting.count
   }
 
-  /// What has arrived.
+  /// Takes the bytes that have arrived.
   public mutating func receive(at time: UInt64, atMost limit: Int = .max) -> [UInt8] {
     advance(to: time)
     let bytes = arrivals.take(atMost: limit, by: now)
@@ -66,7 +66,7 @@ public struct EmulatedLine: Sendable {
     counters.dropped += arrivals.take(atMost: .max, by: now).count
   }
 
-  /// Nothing arrives before this time; something may then. `nil` while there is nothing under way.
+  /// The earliest time at which something may arrive. `nil` if nothing is under way.
   public var nextArrival: UInt64? {
     [arrivals.first, nextTransmission?.roundedUp(to: batch)].compactMap(\.self).min()
   }
@@ -91,7 +91,7 @@ public struct EmulatedLine: Sendable {
     return wire.end(of: waiting.count + min(count, transmitLimit) - transmitLimit) ?? now
   }
 
-  /// What is wrong with the line now.
+  /// The cut that is in effect now.
   public mutating func cut(at time: UInt64) -> Cut.Kind? {
     advance(to: time)
     return cuts.kind(at: now)

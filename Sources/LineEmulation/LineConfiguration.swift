@@ -1,4 +1,4 @@
-/// One direction of a serial line, and what goes wrong on it.
+/// The configuration of one direction of a serial line, with its faults.
 public struct LineConfiguration: Sendable {
   /// Bits per second on the wire.
   public var baud: Int
@@ -15,7 +15,7 @@ public struct LineConfiguration: Sendable {
   public var receiveBuffer: Int
   /// Times without a line.
   public var cuts: [Cut]
-  /// From the transmitter to the reader.
+  /// The faults, in order from the transmitter to the reader.
   public var faults: [any LineFault]
 
   /// A line, by default of 115200 baud with nothing wrong.
@@ -66,7 +66,7 @@ public struct LineConfiguration: Sendable {
     Double(baud) * (1 + clockError) / Double(bitsPerCharacter)
   }
 
-  /// Of what has not passed ``check()``, the nearest that can be emulated.
+  /// The clock. A configuration that has not passed ``check()`` gets the nearest that can be emulated.
   var clock: ByteClock {
     let bits = UInt64(Double(bitsPerCharacter).clamped(to: Self.characterLengths))
     let bitsPerSecond = UInt64(Double(baud).clamped(to: Self.bauds))

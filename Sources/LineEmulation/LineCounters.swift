@@ -1,9 +1,8 @@
-/// What became of the bytes of one direction. At any moment
-/// `sent + foreign + inserted + duplicated = delivered + dropped + inFlight`.
+/// Counters of one direction. At any moment `sent + foreign + inserted + duplicated = delivered + dropped + inFlight`.
 public struct LineCounters: Sendable, Hashable {
   /// Taken from the sender.
   public var sent = 0
-  /// Written by somebody else on the same wire: a boot log.
+  /// Bytes of another writer on the same wire: a boot log.
   public var foreign = 0
   /// Out of nothing, by noise.
   public var inserted = 0
@@ -15,7 +14,7 @@ public struct LineCounters: Sendable, Hashable {
   public var delivered = 0
   /// Bits that arrive the wrong way round.
   public var flippedBits = 0
-  /// In the transmit queue, on the wire, or waiting for the reader.
+  /// Bytes in the transmit queue, on the wire, or waiting for the reader.
   public var inFlight: Int { sent + foreign + inserted + duplicated - dropped - delivered }
 
   package init() {}

@@ -16,8 +16,8 @@ public protocol LineFault: Sendable {
   /// When this fault next writes on the wire itself, in nanoseconds; `nil` for never.
   var nextForeignBytes: UInt64? { get }
 
-  /// What it then writes: asked once the wire is free, and sent ahead of what waits. ``nextForeignBytes`` must then be
-  /// later than `time`.
+  /// Returns what the fault writes at that time. It is called once the wire is free, and its bytes go ahead of those that wait.
+  /// ``nextForeignBytes`` must then be later than `time`.
   mutating func foreignBytes(at time: UInt64, using random: inout SplitMix64) -> [UInt8]
 }
 
@@ -28,12 +28,12 @@ extension LineFault {
   public mutating func carry(_ bytes: inout WireBytes, using random: inout SplitMix64) {}
   /// Never.
   public var nextForeignBytes: UInt64? { nil }
-  /// Nothing.
+  /// The default: no bytes.
   public mutating func foreignBytes(at time: UInt64, using random: inout SplitMix64) -> [UInt8] { [] }
 }
 
 extension LineFault {
-  /// For ``check()``: a rate is a share of all trials.
+  /// Checks for ``check()`` that a rate is a share of all trials.
   /// - Parameters:
   ///   - rate: 0 to 1.
   ///   - field: what it is called in the message.
@@ -46,7 +46,7 @@ extension LineFault {
 
 /// A parameter of an emulated line that makes no sense.
 public struct LineConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Which parameter: `baud rate`, `bit-flips rate`.
+  /// The parameter: `baud rate`, `bit-flips rate`.
   public let field: String
   /// Says what is wrong and what to write instead.
   public let message: String

@@ -23,7 +23,7 @@ public struct SplitMix64: RandomNumberGenerator, Sendable, Hashable {
     return SplitMix64(seed: Self.mixed(state ^ Self.mixed(hash)))
   }
 
-  /// A seed for whoever needs one of its own.
+  /// The present state, which can seed another generator.
   package var seed: UInt64 { state }
 
   /// Above zero, at most one: a logarithm may be taken of it.

@@ -58,7 +58,7 @@ public struct VirtualLink: Sendable {
     end == .a ? fromA.acceptable(at: now) : fromB.acceptable(at: now)
   }
 
-  /// What has arrived at this end. Where its device is gone, that is nothing, and what arrives is lost.
+  /// Takes the bytes that have arrived at this end. If its device is gone there are none, and what arrives is lost.
   public mutating func receive(at end: End, atMost limit: Int = .max) -> [UInt8] {
     let isGone = cut(from: end)?.closesDevice ?? false
     switch (end, isGone) {
@@ -70,7 +70,7 @@ public struct VirtualLink: Sendable {
     return []
   }
 
-  /// When something may next happen without anybody's doing: bytes arrive, a cut begins or ends. `nil` for never.
+  /// The next time at which bytes may arrive or a cut begins or ends by itself. `nil` for never.
   public var nextEvent: UInt64? {
     [fromA.nextArrival, fromB.nextArrival, nextCutChange].compactMap(\.self).min()
   }
@@ -79,7 +79,7 @@ public struct VirtualLink: Sendable {
     [fromA.nextCutChange, fromB.nextCutChange].compactMap(\.self).min()
   }
 
-  /// What is wrong now with what this end sends.
+  /// Returns the cut in effect on what this end sends.
   public mutating func cut(from end: End) -> Cut.Kind? {
     end == .a ? fromA.cut(at: now) : fromB.cut(at: now)
   }
@@ -92,7 +92,7 @@ public struct VirtualLink: Sendable {
   public mutating func cut(_ kind: Cut.Kind, at end: End? = nil) {
     fromA.cut(kind.seen(by: .a, of: end), at: now)
     fromB.cut(kind.seen(by: .b, of: end), at: now)
-    // What had arrived at a device goes with it.
+    // The bytes that had arrived at a device are lost with it.
     for end in End.allCases where cut(from: end)?.closesDevice == true { _ = receive(at: end) }
   }
 
@@ -102,7 +102,7 @@ public struct VirtualLink: Sendable {
     fromB.restore(at: now)
   }
 
-  /// Of the direction that begins at this end.
+  /// Returns the counters of the direction that begins at this end.
   public func counters(from end: End) -> LineCounters {
     self[from: end].counters
   }
@@ -113,7 +113,7 @@ public struct VirtualLink: Sendable {
 }
 
 extension Cut.Kind {
-  /// What a cut is to one end, where the device is gone at another.
+  /// Returns what one end sees of a cut that removes the device of another.
   package func seen(by end: VirtualLink.End, of affected: VirtualLink.End?) -> Cut.Kind {
     closesDevice && affected.map { $0 != end } ?? false ? .lose : self
   }

@@ -15,7 +15,7 @@ struct Wire: Sendable {
 
   private var clock: ByteClock
   private var faults: [SeededFault] = []
-  /// What somebody else is writing; it goes ahead of all that waits.
+  /// Bytes of another writer, which go ahead of all that waits.
   private var foreign = TransmitQueue()
   private var nextForeign: UInt64?
 
@@ -31,12 +31,12 @@ struct Wire: Sendable {
     nextForeign = faults.compactMap(\.fault.nextForeignBytes).min()
   }
 
-  /// Nothing is sent before this time: a byte that begins then takes its whole time.
+  /// Sends nothing before this time. A byte that begins then takes its whole time.
   mutating func hold(until time: UInt64) {
     clock.idle(until: time)
   }
 
-  /// As ``hold(until:)``, where nobody is sending.
+  /// Sends nothing before this time, as ``hold(until:)`` does, if there is nothing to send.
   mutating func idle(until time: UInt64) {
     if foreign.isEmpty { clock.idle(until: time) }
   }
@@ -70,12 +70,12 @@ struct Wire: Sendable {
     return bytes
   }
 
-  /// Forgets what somebody else was writing.
+  /// Forgets the bytes of another writer.
   mutating func abandon() {
     foreign.removeAll()
   }
 
-  /// The ends of the next bytes, up to a time, or to where somebody else has something to write.
+  /// Returns the ends of the next bytes, up to a time or to the next bytes of another writer.
   private mutating func tick(atMost limit: Int, until end: UInt64, yields: Bool) -> [UInt64] {
     let turn = yields ? nextForeign ?? .max : .max
     var times: [UInt64] = []

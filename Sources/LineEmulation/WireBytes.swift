@@ -1,10 +1,10 @@
-/// Bytes that have left the transmitter, in order, each with the time at which it arrives. What a ``LineFault`` works on.
+/// Bytes that have left the transmitter, in order, each with the time at which it arrives. A ``LineFault`` changes them.
 ///
 /// Its changes count themselves.
 public struct WireBytes: Sendable {
   /// The bytes themselves.
   public private(set) var values: [UInt8]
-  /// In nanoseconds, as many as there are values.
+  /// The times of arrival in nanoseconds, one for each value.
   public private(set) var times: [UInt64]
   var counters: LineCounters
 

@@ -1,8 +1,8 @@
-/// What went wrong on a line, both ways: what arrived damaged here, and what had to be sent again because it did not arrive there.
-/// Counted, never guessed.
+/// The errors of a line in both directions: runs that arrived damaged, and frames that had to be sent again. They are counted, never
+/// guessed.
 package struct LineErrors: Sendable, Hashable {
   package let count: UInt64
-  /// On the wire, in both directions.
+  /// The bytes on the wire in both directions.
   package let bytes: UInt64
 
   /// `nil` while there were no bytes, and where there cannot have been as many errors in them.

@@ -3,6 +3,7 @@ extension LineLayer {
   package mutating func receive(_ bytes: UnsafeRawBufferPointer, at now: UInt64) {
     counters.receivedBytes += UInt64(bytes.count)
     reader.looksForOpenings = looksForOpenings(at: now)
+    reader.isResting = intactBytes >= Self.manyIntactBytes
     for arrival in reader.receive(bytes, codec: &codec, at: now) {
       guard let (frame, answerLength) = frame(of: arrival, at: now) else { continue }
       counters.receivedFrames += 1
@@ -27,8 +28,11 @@ extension LineLayer {
   }
 
   private static let doubtfulSilence: UInt64 = 1_000_000_000
+  /// After so many the other end has no reason for correction, and the search for it would cost a fast line much processor time. If a
+  /// frame has it all the same, it counts as damaged, and the next is found.
+  private static let manyIntactBytes = 65_536
 
-  /// What has arrived, if it is a frame, and its length where that is another than an answer usually has.
+  /// Decodes what has arrived, if it is a frame. Returns its length on the wire too, which a measurement of an ANSWER needs.
   private mutating func frame(of arrival: LineReader.Arrival, at now: UInt64) -> (Frame, answerLength: Int)? {
     switch arrival {
     case .run(var run, let isLeftover):
@@ -37,6 +41,7 @@ extension LineLayer {
       // A frame may begin the session that seals the next one.
       if let frame = FrameCodec.decode(&run, seal: session?.id) {
         ear.hear(intact: length)
+        intactBytes &+= length
         latestOpening = frame.isOpening ? frame : nil
         return (frame, FrameCodec.answerLength)
       }
@@ -52,6 +57,7 @@ extension LineLayer {
         break
       }
       ear.hear(mended: errors, of: length)
+      intactBytes = 0
       counters.correctedBytes += UInt64(errors)
       // Only a copy of what came before it.
       if isOpening, frame == latestOpening { break }
@@ -68,6 +74,7 @@ extension LineLayer {
 
   private mutating func noteDamage(_ length: Int) {
     counters.damagedFrames += 1
+    intactBytes = 0
     ear.hear(damaged: length)
   }
 
@@ -117,7 +124,7 @@ extension LineLayer {
     listenerAbilities = abilities
     guard var session else { return }
     if session.isReady {
-      // What was sent to the earlier incarnation may have been acted upon: it must not be sent to this one.
+      // Data for the earlier incarnation may have been acted upon, and must not be sent to this one.
       if isNew { end(.peerRestarted, telling: nil) }
       return
     }
@@ -155,10 +162,10 @@ extension LineLayer {
     events.append(.confirmed)
   }
 
-  /// Another dialer is at the other end. It may leave as soon as it is told so, and then nobody would tell us.
+  /// Answers the OPEN of another dialer. It may leave as soon as it has received RESET, and then no other frame would tell this end.
   private mutating func handleRival(_ session: UInt32) {
     say(.reset(session: session, reason: .bothDial))
-    // Where a listener has confirmed the session, this is a byte of the past.
+    // If a listener has confirmed the session, the OPEN is a stale byte sequence.
     guard let own = self.session, !own.isConfirmed else { return }
     // Two dialers do not choose the same number by chance.
     end(own.id.session == session ? .echo : .bothDial, telling: nil)
@@ -307,7 +314,7 @@ extension LineLayer {
     return outcome
   }
 
-  /// From when a byte has left one end until it is at the other, in nanoseconds.
+  /// The time in nanoseconds from when a byte leaves one end until it arrives at the other.
   private var oneWay: UInt64 { (pacer.leastRoundTrip ?? roundTrip.smoothed ?? 0) / 2 }
 
   /// Tells the other end when the window has grown by enough to matter.

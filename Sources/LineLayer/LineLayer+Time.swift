@@ -61,7 +61,7 @@ extension LineLayer {
     interrupt(.lost(at: now))
   }
 
-  /// From now on the session waits for its line, if it did not already.
+  /// Makes the session wait for its line, unless it does so already.
   private mutating func interrupt(_ interruption: Interruption) {
     session?.silentAt = nil
     guard let session, session.isReady, session.interruption == nil else { return }
@@ -69,7 +69,7 @@ extension LineLayer {
     events.append(.interrupted(interruption))
   }
 
-  /// The line is back. What was on its way may have arrived or not, which a question settles.
+  /// Handles the return of the line. Frames that were under way may have arrived or not, which a question settles.
   package mutating func lineRestored(at now: UInt64) {
     guard !isLineUp else { return }
     isLineUp = true
@@ -89,7 +89,7 @@ extension LineLayer {
 
   // MARK: Timers
 
-  /// There is something that only an answer can tell.
+  /// Whether something can be settled only by an answer.
   private func isCurious(_ session: Session) -> Bool {
     session.hasUnacknowledged || session.isBlocked || session.waitingSince != nil
   }
@@ -147,10 +147,10 @@ extension LineLayer {
     self.session?.askBy = askAt + (pacer.isPacing && session.isConfirmed ? Pacer.frame + pacer.ahead : 0)
   }
 
-  /// Until when a question that is due waits for what may be its answer.
+  /// Returns the time until which a due question waits for a frame that may be its answer.
   private func putOff(_ session: Session, at now: UInt64) -> UInt64? {
     guard now < session.askBy else { return nil }
-    // Who has more to say, or is not answered, loses nothing by waiting for a frame that the other end may be in.
+    // An end that has more to send, or is not answered, loses nothing by waiting for the other end's frame.
     if !session.pending.isEmpty || session.unanswered > 0 { return session.askBy }
     return reader.restDue(at: now).map { min($0, session.askBy) }
   }

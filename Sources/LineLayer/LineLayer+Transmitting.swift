@@ -5,7 +5,7 @@ extension LineLayer {
   package mutating func nextTransmit(at now: UInt64, into output: inout [UInt8]) -> Bool {
     guard isLineUp, now >= pacer.readyAt, let frame = nextFrame(at: now) else { return false }
     let start = output.count
-    // Whatever was on the line while it was quiet must not spoil this frame.
+    // Noise that arrived while the line was quiet must not spoil this frame.
     if needsDelimiter || now > lastTransmitAt + 50_000_000 { output.append(0) }
     write(frame, into: &output)
     if repeats(frame) { writeCopy(of: frame, into: &output) }
@@ -49,7 +49,7 @@ extension LineLayer {
     needsDelimiter = true
   }
 
-  /// Whether a frame bears correction. One that is not of the session never does, as the other end may know of none.
+  /// Whether a frame gets correction. A frame of another session never does, because its receiver may understand none.
   private mutating func bearsCorrection(_ frame: Frame) -> Bool {
     switch frame {
     case .data: session?.corrector.bears ?? false
@@ -60,7 +60,7 @@ extension LineLayer {
     }
   }
 
-  /// Nobody acknowledges an acknowledgement: whether one gets through better with correction, what comes from there tells.
+  /// Whether ACK and NOISE get correction. They are not acknowledged, so frames from the peer show whether it helps.
   private mutating func reportBearsCorrection() -> Bool {
     guard let corrector = session?.corrector, corrector.isOn else { return false }
     if corrector.isGuarding { return ear.noise != .none }
@@ -85,7 +85,7 @@ extension LineLayer {
     if session?.isComplete == true { end(.finished, telling: nil) }
   }
 
-  /// In this order: what keeps sessions apart, what the other end waits for, what is missing there, what is new.
+  /// Returns the next frame, in this order: frames that keep sessions apart, frames that the peer waits for, lost frames, new frames.
   private mutating func nextFrame(at now: UInt64) -> Frame? {
     if let frame = control.popFirst() { return frame }
     guard session != nil else { return nil }
@@ -124,7 +124,7 @@ extension LineLayer {
     return .noise(noise)
   }
 
-  /// What is told of the line to an end that can make something of it.
+  /// Returns the noise for a peer that corrects frames.
   func noise(for session: Session) -> Noise { session.corrector.most > 0 ? ear.noise : .none }
 
   /// The next data frame may as well say what has arrived.
@@ -168,7 +168,7 @@ extension LineLayer {
   /// A question has gone out.
   private mutating func asked(at now: UInt64) {
     session?.unanswered += 1
-    // What was sent until now may have gone nowhere.
+    // Frames that were sent until now may have been lost with the line.
     if session?.isHolding == true { session?.send.interrupt() }
     session?.isMidStream = false
     awaitAnswer(from: now)

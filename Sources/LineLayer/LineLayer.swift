@@ -1,4 +1,4 @@
-/// One end of a line: makes of a stream of bytes that damages, loses and interrupts them one that does not.
+/// One end of a line. It makes a reliable stream of bytes out of a line that damages, loses and interrupts them.
 ///
 /// A value without I/O, clock or randomness: bytes and times go in, events and bytes come out. Times are nanoseconds of any
 /// clock that does not go back. After each call that changes something, fill ``room(at:)``, take ``nextEvent()`` and ``nextTransmit(at:into:)``
@@ -38,16 +38,18 @@ package struct LineLayer: Sendable {
   // Sessions.
   /// A listener's own; a dialer's idea of the listener's, 0 for none.
   var incarnation: UInt32
-  /// What that listener can do, as far as a dialer knows.
+  /// The abilities of that listener, as far as a dialer knows them.
   var listenerAbilities = Abilities.unknown
   var session: Session?
   var ended: [(id: SessionID, reason: ResetReason)] = []
 
-  // What waits to go out or up.
+  // Frames and events that wait.
   var control = Queue<Frame>()
+  /// Bytes of frames without correction since a run was damaged or a frame corrected.
+  var intactBytes = 0
   /// HELLO or OPEN as it came last, if nothing came after it.
   var latestOpening: Frame?
-  /// HELLO goes with a copy that bears correction.
+  /// Whether a copy with correction follows the next HELLO.
   var repeatsHello = false
   var events = Queue<LineLayerEvent>()
   var scratch: [UInt8] = []
@@ -92,8 +94,8 @@ package struct LineLayer: Sendable {
     session?.finish = .wanted
   }
 
-  /// The owner leaves. What was taken is sent for as long as the other end goes on taking it; what that still has to say is
-  /// not waited for.
+  /// Leaves the session. The data that was taken is sent for as long as the other end takes it. Further data of the other end is not
+  /// waited for.
   package mutating func close(at now: UInt64) {
     finish()
     if session?.leavingSince == nil { session?.leavingSince = now }
@@ -212,7 +214,7 @@ package struct LineLayer: Sendable {
     return max(bytes - FrameCodec.dataOverhead - bytes / 254, LineLayerConfiguration.leastPayload)
   }
 
-  /// For frames to the other end of the session.
+  /// Returns the limits of frames to the other end of the session.
   func room(for payload: Int) -> Corrector.Room {
     Corrector.Room(frame: quantum + FrameCodec.dataOverhead, payload: payload)
   }

@@ -1,7 +1,7 @@
 /// How one end of a line behaves. Times are in nanoseconds.
 package struct LineLayerConfiguration: Equatable, Sendable {
-  /// What the line carries each way; at 8N1 a tenth of its baud rate. `nil` for a line that is not paced: a gadget whose
-  /// rate means nothing, a stream that a far terminal server paces.
+  /// The rate of the line in each direction; at 8N1 a tenth of its baud rate. `nil` for a line that is not paced: a gadget whose rate
+  /// means nothing, a stream that a remote terminal server paces.
   package var bytesPerSecond: Int?
   /// Bytes of payload that this end takes in one frame.
   package var largestPayload = 2048

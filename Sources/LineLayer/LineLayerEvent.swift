@@ -1,4 +1,4 @@
-/// What ``LineLayer`` tells its owner.
+/// An event of ``LineLayer`` for its owner.
 package enum LineLayerEvent: Equatable, Sendable {
   /// Bytes may be sent. At a dialer the other end may not have heard of the session yet.
   case ready
@@ -6,7 +6,7 @@ package enum LineLayerEvent: Equatable, Sendable {
   case confirmed
   /// The stream goes on with these bytes.
   case received([UInt8])
-  /// What ``LineLayer/follow(_:)`` asked for.
+  /// The bytes that ``LineLayer/follow(_:)`` named have arrived.
   case passed(Passage)
   /// The other end sends nothing more.
   case finished
@@ -28,7 +28,7 @@ package enum SessionEnd: Equatable, Sendable {
   case aborted
   /// Given up here.
   case abortedHere
-  /// Nothing was heard for too long.
+  /// The peer was silent for too long.
   case silence
   /// The line did not come back in time.
   case lineLost
@@ -36,7 +36,7 @@ package enum SessionEnd: Equatable, Sendable {
   case version(UInt8?)
   /// Both ends dial, and one of them must listen.
   case bothDial
-  /// What this end said came back to it.
+  /// The frames of this end came back to it.
   case echo
   /// The other end acknowledged what it was never sent.
   case violation

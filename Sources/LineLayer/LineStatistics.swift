@@ -1,4 +1,4 @@
-/// What has happened on a line since it was made. Counters only grow.
+/// Counters of a line since it was created. They only grow.
 package struct LineStatistics: Equatable, Sendable {
   /// Bytes on the wire.
   package var sentBytes: UInt64 = 0

@@ -9,7 +9,7 @@ struct MutantTests {
   struct Mutant: Sendable, CustomTestStringConvertible {
     let role: Role
     let mutation: Performance.Mutation
-    /// In the titles of checks that fail, each in one at least.
+    /// Parts of titles, each of which must be in the title of a check that fails.
     let failing: [String]
 
     var testDescription: String { "\(role): \(mutation.name)" }
@@ -88,7 +88,7 @@ struct MutantTests {
     Mutant(.listen, "answers the first of many questions", fails: "§10 more POLLs than can be answered") {
       $0.heard = { if case .poll(_, let token) = $0, token > 11, token < 31 { [] } else { [$0] } }
     },
-    Mutant(.listen, "says that it mends frames, and does not", fails: "§7 as many wrong bytes as it bears") {
+    Mutant(.listen, "announces correction, and has none", fails: "§7 as many wrong bytes as it bears") {
       $0.configuration.correction = 0
       $0.said = {
         if case .hello(let version, let incarnation, let largest, _) = $0 {
@@ -99,7 +99,7 @@ struct MutantTests {
       }
     },
     Mutant(
-      .listen, "adds correction for whoever tells of noise", fails: "§7 noise is not told to an end that said of no"
+      .listen, "corrects for each end that reports noise", fails: "§7 noise is not told to an end that said of no"
     ) {
       $0.heard = {
         if case .open(let version, let id, let largest, let window, _) = $0 {
@@ -107,6 +107,19 @@ struct MutantTests {
         } else {
           [$0]
         }
+      }
+    },
+    Mutant(.listen, "is two programs that have the same device", fails: "Bail out! two programs use this device") {
+      $0.said = { if case .acknowledgement(let report) = $0, report.answer != nil { [$0, $0] } else { [$0] } }
+    },
+    Mutant(.listen, "takes no more than 150 units", fails: "§4 a hundred DATA frames in one piece") {
+      $0.heard = { if case .data(let header, _) = $0, header.number > 150 { [] } else { [$0] } }
+    },
+    Mutant(.listen, "counts units with 15 bits", fails: "§2 more than 65,536 units") {
+      $0.heard = {
+        guard case .data(var header, let payload) = $0 else { return [$0] }
+        header.number &= 0x7FFF
+        return [.data(header, payload: payload)]
       }
     },
     Mutant(.dial, "keeps quiet about two dialers", fails: "opening × OPEN: RESET(both dial)") {

@@ -29,7 +29,7 @@ struct Performance {
   private let mutation: Mutation?
   private var opened: SessionID?
   private var isCut = false
-  /// From the end to the tester.
+  /// Bytes on their way from the end to the tester.
   private var under: [(at: UInt64, bytes: [UInt8])] = []
   /// A second after the clock began.
   private var now: UInt64 = 1_000_000_000
@@ -68,7 +68,7 @@ struct Performance {
     time = now - start
   }
 
-  /// What the tester wants done.
+  /// Carries out the next order of the tester.
   private mutating func follow() -> Bool {
     guard let order = tester.nextOrder() else { return false }
     switch order {

@@ -4,7 +4,7 @@ import LineConformance
 
 /// A line layer with an owner, as the end under test: in virtual time, and over a line that loses nothing.
 struct VirtualEnd {
-  /// What its owner does by itself.
+  /// The behaviour of the session's owner.
   enum Owner {
     /// Says what it hears, ends when the other end does, and begins the next session when one is over.
     case echo
@@ -17,7 +17,7 @@ struct VirtualEnd {
   private let configuration: LineLayerConfiguration
   private var programs: UInt32 = 0
   private var sessions: UInt32 = 100
-  /// Those before its program was started.
+  /// The number of sessions before its program was started.
   private var opened: UInt32 = 100
 
   init(_ role: Role, owner: Owner, configuration: LineLayerConfiguration = .defaults, at now: UInt64) {

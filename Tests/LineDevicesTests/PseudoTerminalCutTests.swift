@@ -125,7 +125,7 @@ struct PseudoTerminalCutTests {
   }
 }
 
-/// What a line has told.
+/// The events that a line has reported.
 final class Events: Sendable {
   private let events = Mutex<[PseudoTerminalLine.Event]>([])
 

@@ -70,7 +70,7 @@ struct PseudoTerminalLineTests {
     let line = try PseudoTerminalLine(LineConfiguration(transmitQueue: limit), paths: paths)
     defer { line.close() }
     let a = try OpenDevice(line.path(of: .a))
-    // So that nothing leaves meanwhile.
+    // Nothing leaves meanwhile.
     line.cut(.stall)
     var taken = 0
     // In pieces, each of which the emulator has taken before the next.
@@ -113,7 +113,7 @@ struct PseudoTerminalLineTests {
     #expect(try OpenDevice(line.path(of: .b)).read(3) == [1, 2, 3])
   }
 
-  @Test("a reader who stops reading loses what exceeds the receive buffer, and stops nobody")
+  @Test("a reader that stops loses the bytes beyond the receive buffer, and stops no other")
   func slowReader() async throws {
     let line = try PseudoTerminalLine(LineConfiguration(baud: 3_000_000, receiveBuffer: 1000), paths: paths)
     defer { line.close() }

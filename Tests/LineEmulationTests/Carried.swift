@@ -33,7 +33,7 @@ func carry(_ bytes: [UInt8], over configuration: LineConfiguration, seed: UInt64
   return result
 }
 
-/// One fault alone, on bytes of 100 microseconds each, handed to it in pieces.
+/// Applies one fault to bytes of 100 microseconds each, in pieces.
 func apply(_ fault: some LineFault, to bytes: [UInt8], piece: Int = .max, seed: UInt64 = 1) -> Carried {
   var fault = fault
   var random = SplitMix64(seed: seed)

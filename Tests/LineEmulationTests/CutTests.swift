@@ -64,7 +64,7 @@ struct CutTests {
     for end in VirtualLink.End.allCases { #expect(link[from: end].hangUps == 1, "\(end)") }
   }
 
-  @Test("a hang-up that nobody looked at has still happened")
+  @Test("a hang-up is found even if it was not observed while it lasted")
   func unseen() {
     var line = Self.line(Cut(.hangUp, at: .milliseconds(1), for: .milliseconds(1)))
     line.send(pattern(300), at: 0)

@@ -53,7 +53,7 @@ struct LineRateTests {
     #expect(Set(carried.times).count == 6)
   }
 
-  @Test("what nobody reads is lost beyond the receive buffer")
+  @Test("bytes that are not read are lost beyond the receive buffer")
   func overrun() {
     var line = EmulatedLine(
       LineConfiguration(baud: 1_000_000, transmitQueue: 10_000, receiveBuffer: 1000), seed: 1)

@@ -1,7 +1,7 @@
 import LineEmulation
 import Testing
 
-/// What somebody might test: lines of text, each with its number and the sum of its bytes in front.
+/// An example of a program under test: lines of text, each with its number and the sum of its bytes in front.
 struct NumberedLines {
   private var unread: [UInt8] = []
   private(set) var numbers: [Int] = []

@@ -22,7 +22,7 @@ private struct Script {
   }
 }
 
-/// One end of a line, its owner, and a peer that knows the session and keeps no rule; all of it from a script that a fuzzer writes.
+/// One end of a line, its owner, and a peer that knows the session and breaks every rule, all driven by the script of a fuzzer.
 struct Attack {
   private var script: Script
   private var layer: LineLayer

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LineLayer
 
-/// What a fuzzer found worth keeping, and what it has found: Fuzz/LineLayer/run looks for more.
+/// Scripts that a fuzzer kept, and those that have found errors. Fuzz/LineLayer/run searches for more.
 @Suite("Attacks")
 struct AttackTests {
   @Test("neither trap nor cost memory", arguments: Vector.all(in: "attacks.txt"))

@@ -54,7 +54,7 @@ struct HostilePeerTests {
     }
   }
 
-  /// What a layer holds must not depend on how long it is attacked.
+  /// Checks that the memory of a layer does not depend on how long it is attacked.
   private func expectBounded(_ layer: LineLayer, _ comment: Comment) {
     #expect(layer.control.count <= 8, comment)
     #expect(layer.ended.count <= 16, comment)

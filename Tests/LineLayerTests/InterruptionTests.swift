@@ -70,7 +70,7 @@ struct InterruptionTests {
     let before = end.layer.statistics
     let sized = end.layer.sizer.payload
     #expect(before.framePayload >= 180)
-    // What is sent now is lost, the questions too.
+    // Frames that are sent now are lost, questions included.
     end.layer.send([UInt8](repeating: 1, count: 5 * 186))
     switch kind {
     case .silent:

@@ -7,11 +7,11 @@ private struct Pair {
   var dialer = LineLayer(.dialer, configuration: .defaults, at: 0)
   var listener = LineLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
   var now: UInt64 = 1_000_000_000
-  /// What was said and received, at either end.
+  /// The events of either end.
   var atDialer: [LineLayerEvent] = []
   var atListener: [LineLayerEvent] = []
 
-  /// Until neither has anything to say.
+  /// Passes frames until neither end has more to send.
   mutating func exchange() {
     var isQuiet = false
     while !isQuiet {
@@ -77,7 +77,7 @@ struct SessionTests {
     let first = pair.dialer.transmit(at: pair.now)
     pair.listener.receive(first, at: pair.now)
     #expect(pair.listener.takeEvents() == [.ready, .confirmed, .received([1, 2, 3])])
-    // What the listener takes in one frame was in its HELLO, and holds for every session.
+    // The HELLO told the listener's largest payload, which holds for every session.
     #expect(pair.dialer.session?.peerLargestPayload == 2048)
   }
 
@@ -127,7 +127,7 @@ struct SessionTests {
     #expect(dialer.nextDeadline == nil)
   }
 
-  @Test("both ends learn when all is said, whoever says so first", arguments: [true, false])
+  @Test("both ends learn of the end, whichever ends first", arguments: [true, false])
   func end(_ dialerFirst: Bool) {
     var pair = Pair.opened()
     pair.dialer.send([1])
@@ -201,7 +201,7 @@ struct SessionTests {
     pair.exchange()
     pair.dialer.send([UInt8](repeating: 7, count: 17))
     pair.dialer.close(at: pair.now)
-    // What is sent is lost, and so are the questions.
+    // All frames that are sent now are lost, questions included.
     let start = pair.now
     _ = pair.dialer.transmit(at: pair.now)
     while pair.now < start + 3_000_000_000, let next = pair.dialer.nextDeadline {
@@ -248,7 +248,7 @@ struct SessionTests {
     #expect(pair.atDialer == [.ended(.aborted)])
   }
 
-  @Test("a session that was given up while nobody heard it is found out by a question", arguments: [true, false])
+  @Test("a question finds out that a session was given up while its RESET was lost", arguments: [true, false])
   func unheardAbort(_ atDialer: Bool) {
     var pair = Pair.opened()
     if atDialer { pair.dialer.abort(at: pair.now) } else { pair.listener.abort(at: pair.now) }

@@ -11,7 +11,7 @@ struct StateTableTests {
     var isDialer: Bool { self != .waiting && self != .listening }
   }
 
-  /// What is to be seen of a reaction.
+  /// The visible part of a reaction.
   enum Reaction: Equatable {
     case nothing
     case over(SessionEnd)

@@ -20,7 +20,7 @@ struct Vector: Sendable, CustomTestStringConvertible {
 
   static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Vectors")
 
-  /// Nothing where the file cannot be read, which a test notices.
+  /// Reads all vectors of a file. If it cannot be read there are none, which a test notices.
   static func all(in file: String) -> [Vector] {
     let text = (try? String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)) ?? ""
     return text.components(separatedBy: "\n\n").compactMap { block in
@@ -40,7 +40,7 @@ struct Vector: Sendable, CustomTestStringConvertible {
 
   private static func number(_ bytes: ArraySlice<UInt8>) -> UInt32 { bytes.reduce(0) { $0 << 8 | UInt32($1) } }
 
-  /// What the line `frame` says.
+  /// The frame of the line `frame`.
   var frame: Frame? { Self.frame(values["frame"] ?? "") }
 
   /// Frames of a line with several.

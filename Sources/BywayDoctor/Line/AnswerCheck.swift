@@ -112,7 +112,7 @@ extension HeardFrames {
       switch frame {
       case .hello, .open: true
       case .reset(_, let reason): reason == .version || reason == .bothDial
-      case .poll, .acknowledgement, .data: false
+      case .poll, .acknowledgement, .noise, .data: false
       }
     }
   }

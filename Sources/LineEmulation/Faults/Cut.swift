@@ -1,7 +1,7 @@
 /// A time without a line. Not a ``LineFault``: it happens to the line, not to its bytes, and may be asked for while the
 /// line is in use.
 public struct Cut: Sendable, Hashable {
-  /// What becomes of the bytes and of the device meanwhile.
+  /// The effect on the bytes and on the device.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// Bytes wait in the transmit queue and go on at line rate afterwards: flow control, a suspended adapter.
     case stall
@@ -9,14 +9,14 @@ public struct Cut: Sendable, Hashable {
     case lose
     /// The device is gone, with all that was queued: a USB adapter pulled. It comes back under its name.
     case hangUp = "hang-up"
-    /// As a hang-up, but the device comes back under another name: `ttyUSB1` for `ttyUSB0`.
+    /// A hang-up after which the device returns under another name: `ttyUSB1` for `ttyUSB0`.
     case rename
 
     /// Whether both ends are told, rather than left to notice.
     package var closesDevice: Bool { self == .hangUp || self == .rename }
   }
 
-  /// What is cut.
+  /// The kind of cut.
   public var kind: Kind
   /// Since the line began.
   public var start: Duration
@@ -58,7 +58,7 @@ struct CutSchedule: Sendable {
     }
   }
 
-  /// What is wrong at this time: of cuts that overlap, the one that was asked for last.
+  /// Returns the cut in effect at this time: of several, the one that was requested last.
   func kind(at time: UInt64) -> Cut.Kind? {
     if windows.isEmpty { return nil }
     return windows.last { $0.start <= time && time < $0.end }?.kind

@@ -1,5 +1,5 @@
-/// Somebody else writes on the same wire: a kernel that logs to its serial console. The line takes its time on the wire, and
-/// cuts through whatever is being sent.
+/// Log lines of another writer on the same wire: a kernel that logs to its serial console. A log line takes its time on the wire, and
+/// cuts through what is being sent.
 public struct ForeignLogLine: LineFault {
   public static let name = "log-line"
   private let interval: UInt64

@@ -1,11 +1,11 @@
 /// Errors in bursts: a line that is good for a while, then bad for a while (Gilbert 1960, Elliott 1963). A motor that starts,
 /// a connector that is touched.
 public struct GilbertElliott: LineFault {
-  /// One of the two states.
+  /// The good or the bad state.
   public struct State: Sendable, Hashable {
-    /// Of data bits.
+    /// The error rate of data bits.
     public var bitErrorRate: Double
-    /// In bytes, at least 1; each stay has a geometric length.
+    /// The mean length of a stay in bytes, at least 1. Lengths are distributed geometrically.
     public var meanLength: Double
 
     /// A state.

@@ -1,4 +1,4 @@
-/// Bytes that nobody sent arrive between the others: noise that looks like a start bit.
+/// Extra bytes between the others: noise that looks like a start bit.
 public struct InsertedBytes: LineFault {
   public static let name = "inserted-bytes"
   private let rate: Double

@@ -1,4 +1,4 @@
-/// Where the bytes of a code word are in a frame: every so many bytes one, so that a burst of errors is shared among all words.
+/// The positions of a code word's bytes in a frame. They are spread at equal distances, so that all words share a burst of errors.
 struct CodeWord {
   /// The first byte of what is protected, how many there are, and from each to the next.
   var start: Int
@@ -10,7 +10,7 @@ struct CodeWord {
 
   var length: Int { count &+ parity }
 
-  /// Where the byte at this index of the word is.
+  /// Returns the position in the frame of the byte at this index of the word.
   func position(_ index: Int) -> Int {
     index < count ? start &+ index &* stride : parityStart &+ (index &- count) &* stride
   }

@@ -1,5 +1,5 @@
-/// A frame that can be mended: a sync word and a header, which say where it is and how long, and a body in code words. Nothing in it is
-/// stuffed, so that an error stays where it is. docs/wire-protocol.md, section 7.
+/// A frame with error correction: a sync word and a header, which give its place and length, and a body in code words. Nothing in it is
+/// stuffed, so that an error stays local. docs/wire-protocol.md, section 7.
 package enum CorrectableFrame {
   static let syncLength = 3
   /// Two bytes, and parity for two wrong ones.
@@ -44,7 +44,7 @@ package enum CorrectableFrame {
     }
   }
 
-  /// What follows a header.
+  /// The contents of a header.
   struct Promise {
     let strength: Strength
     let count: Int

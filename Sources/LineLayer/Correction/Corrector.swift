@@ -4,7 +4,7 @@
 /// None is added where frames without it carry more: on a good line, and where bytes are lost rather than wrong, which no code word
 /// survives.
 struct Corrector {
-  /// What a line carries at once.
+  /// The limits of a frame on this line.
   struct Room {
     /// Bytes of a frame on the wire, and of payload that the other end takes.
     var frame: Int
@@ -16,10 +16,12 @@ struct Corrector {
   private(set) var noise = Noise.none
   private var stage = Stage.off
   private var sizer = Self.provenSizer
-  /// Whether what was cut last bears it.
+  /// Whether the latest new frame has correction.
   private(set) var bears = false
   private var restsUntil: UInt64 = 0
   private var rest = Self.shortRest
+  /// Its first frames had correction, and there was no trial since.
+  private var hasGuarded = false
 
   private enum Stage {
     case off
@@ -27,11 +29,11 @@ struct Corrector {
     /// them was lost.
     case guarding(left: Int, hasLost: Bool)
     case trying(Trial)
-    /// At the noise that was then told.
+    /// Correction helps. The noise is the level that was reported at that time.
     case proven(at: Noise)
   }
 
-  /// Of a frame of DATA besides its parity.
+  /// Bytes of a DATA frame besides its payload and parity.
   static let overhead = CorrectableFrame.leadLength + FrameCodec.dataOverhead - 2
   private static var provenSizer: FrameSizer {
     FrameSizer(overhead: overhead, rate: ErrorRate(halfAnErrorIn: 262_144))
@@ -45,7 +47,7 @@ struct Corrector {
   private static let longRest: UInt64 = 256_000_000_000
   /// So many losses make sure.
   private static let enough = 4
-  /// In 16ths of a standard deviation: short frames are few, and others wait for them.
+  /// The margin in 16ths of a standard deviation. Short frames get more, because others wait for them.
   private static let deviations: UInt64 = 40
   private static let deviationsOfControl: UInt64 = 56
 
@@ -56,7 +58,9 @@ struct Corrector {
 
   init(most: Int, guards: Bool = false) {
     self.most = most
-    if guards, most > 0 { stage = .guarding(left: Self.guarded, hasLost: false) }
+    guard guards, most > 0 else { return }
+    stage = .guarding(left: Self.guarded, hasLost: false)
+    hasGuarded = true
   }
 
   var isOn: Bool { if case .off = stage { false } else { true } }
@@ -80,7 +84,12 @@ struct Corrector {
     case _ where noise == .beyondMending:
       if isOn { giveUp(at: now) }
     case .off, .guarding:
-      if now >= restsUntil, promises(room) { begin(plain) }
+      guard now >= restsUntil, promises(room) else { break }
+      begin(plain)
+      // Frames that are under way were made for a noise that was only assumed.
+      guard hasGuarded else { break }
+      hasGuarded = false
+      return true
     case .trying(let trial):
       if noise.exceeds(trial.noise) {
         begin(plain)
@@ -96,7 +105,7 @@ struct Corrector {
     sizer = Self.triedSizer(plain)
   }
 
-  /// What became of frames that bore correction, and of those without.
+  /// Takes the results of frames with correction.
   mutating func note(_ trials: FrameSizer.Trials, plain: FrameSizer, _ room: Room, at now: UInt64) {
     sizer.note(trials)
     switch stage {
@@ -113,7 +122,7 @@ struct Corrector {
       }
     case .proven(let then):
       guard trials.lost > 0, sizer.losses >= Self.enough else { return }
-      // Frames without were last seen when it was tried. Where there is more noise now they would carry less.
+      // Frames without correction were last seen during the trial. If there is more noise now, they would carry less.
       var other = Self.share(plain, room)
       if noise.exceeds(then) { other = min(other, plainShare(room)) }
       if share(room) < other { giveUp(at: now) }
@@ -132,11 +141,11 @@ struct Corrector {
     rest = min(rest * 4, Self.longRest)
   }
 
-  /// Whether the next frame bears correction. Until that has proved its worth every other one does without, as what tells of the
-  /// others must get through.
+  /// Decides whether the next frame has correction. During a trial every other frame goes without it, because acknowledgements of the
+  /// others must arrive.
   mutating func takesNext() -> Bool {
     if case .guarding(let left, let hasLost) = stage {
-      // What is cut now is as long and as strong as the stage says that is kept here.
+      // The frame that is cut now takes its size and strength from the stage that is stored here.
       bears = left > 0 && (!hasLost || !bears)
       stage = left > 0 ? .guarding(left: left - 1, hasLost: hasLost) : .off
     } else {
@@ -182,13 +191,13 @@ struct Corrector {
     plain.share(within: min(room.payload, room.frame - FrameCodec.dataOverhead)) { $0 + FrameCodec.dataOverhead + 1 }
   }
 
-  /// By the noise alone frames with correction carry more.
+  /// Whether frames with correction carry more, judged by the noise alone.
   private func promises(_ room: Room) -> Bool {
     let payload = longest(room)
     return UInt64(payload) * 1010 / UInt64(length(payload)) > plainShare(room)
   }
 
-  /// What frames without correction carry, by the noise alone.
+  /// Returns the share that frames without correction carry, judged by the noise alone.
   private func plainShare(_ room: Room) -> UInt64 {
     Self.share(FrameSizer(rate: ErrorRate(halfErrors: noise.parts, in: 1 << 19)), room)
   }

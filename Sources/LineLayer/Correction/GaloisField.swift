@@ -28,14 +28,14 @@ struct GaloisArithmetic {
   /// 2 to the power of 0 to 509.
   func power(_ exponent: Int) -> UInt8 { tables[exponent] }
 
-  /// Of what is not zero.
+  /// Returns the logarithm of a value other than zero.
   func logarithm(_ value: UInt8) -> Int { Int(tables[GaloisField.logarithms &+ Int(value)]) }
 
   func product(_ left: UInt8, _ right: UInt8) -> UInt8 {
     left == 0 || right == 0 ? 0 : power(logarithm(left) &+ logarithm(right))
   }
 
-  /// By what is not zero.
+  /// Divides by a value other than zero.
   func quotient(_ left: UInt8, _ right: UInt8) -> UInt8 {
     left == 0 ? 0 : power(logarithm(left) &+ 255 &- logarithm(right))
   }

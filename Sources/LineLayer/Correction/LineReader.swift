@@ -1,7 +1,7 @@
 /// Cuts what arrives into frames: those that zeros end, and those that can be mended.
 struct LineReader {
   enum Arrival {
-    /// What was between two zeros. Of a frame that could not be mended there may be such runs too, which say nothing of the line.
+    /// The bytes between two zeros. A frame that could not be corrected may leave such runs too, which say nothing about the line.
     case run([UInt8], isLeftover: Bool)
     /// Longer than any frame, with the end of it.
     case tooLong(tail: [UInt8])
@@ -11,7 +11,7 @@ struct LineReader {
     case beyondMending(errors: Int, of: Int)
   }
 
-  /// What was begun, and of which nothing more came for so long, was broken off.
+  /// The time after which a frame that was begun is abandoned.
   private static let patience: UInt64 = 200_000_000
   /// Adapters hand over what has come up to 16 ms later, and schedulers a little more.
   private static let mostBatch: UInt64 = 20_000_000
@@ -22,12 +22,16 @@ struct LineReader {
   private let largestBody: Int
   /// The strongest that is mended, and how many there are up to that.
   private let correction: Int
-  /// Of frames of the session that can be mended; `nil` while there is none.
+  /// The sync word of the session's frames with correction; `nil` while there is no session.
   var sync: UInt32? {
     didSet { hasMended = false }
   }
   /// Whether HELLO and OPEN that can be mended are looked for.
   var looksForOpenings = false
+  /// Whether none of the session are looked for, because the line is clean.
+  var isResting = false {
+    didSet { if isResting { recent = 0 } }
+  }
   /// Whether the session has had such frames.
   private var hasMended = false
   /// The last eight bytes.
@@ -41,7 +45,7 @@ struct LineReader {
 
   init(largestBody: Int, correction: Int) {
     self.correction = correction
-    // What is longer than the longest frame is none of ours.
+    // A longer run cannot be a frame of this protocol.
     deframer = Deframer(limit: COBS.encodedBound(largestBody))
     self.largestBody = largestBody
   }
@@ -52,7 +56,7 @@ struct LineReader {
     deframer.limit + (correction > 0 ? largestBody + Strength(index: correction - 1).parity(of: largestBody) : 0)
   }
 
-  /// Until when more of a frame is to be expected of which a part has come lately. `nil` between frames.
+  /// The time until which the rest of a partly received frame is expected. `nil` between frames.
   func restDue(at now: UInt64) -> UInt64? {
     guard deframer.heldBytes > 0 || promise != nil, now < heardAt + Self.mostBatch else { return nil }
     return heardAt + Self.mostBatch
@@ -68,7 +72,7 @@ struct LineReader {
     return arrivals
   }
 
-  /// What was begun will not be continued: the line was interrupted.
+  /// Forgets the frame that was begun, because the line was interrupted.
   mutating func reset() {
     deframer.reset()
     promise = nil
@@ -99,7 +103,7 @@ struct LineReader {
 
   /// - Returns: where a header ends, or all bytes do.
   private mutating func search(_ bytes: UnsafeRawBufferPointer, from start: Int, codec: inout ReedSolomon) -> Int {
-    guard sync != nil || looksForOpenings else { return bytes.count }
+    guard sync != nil && !isResting || looksForOpenings else { return bytes.count }
     let marks = looksForOpenings ? nil : sync.map(Self.marks)
     var index = start
     while index < bytes.count {
@@ -122,7 +126,7 @@ struct LineReader {
 
   /// Whether a header that was read last, behind these three bytes, is one.
   private mutating func hasPromise(behind lead: UInt32, codec: inout ReedSolomon) -> Bool {
-    if let sync, (lead ^ sync).nonzeroBitCount <= CorrectableFrame.tolerance {
+    if let sync, !isResting, (lead ^ sync).nonzeroBitCount <= CorrectableFrame.tolerance {
       let header = CorrectableFrame.promise(recent & 0xFFFF_FFFF_FFFF, codec: &codec)
       if let header, header.count <= largestBody, header.strength.index < correction {
         promise = header
@@ -197,7 +201,7 @@ struct LineReader {
     broken.withUnsafeBytes { bytes in
       let end = bytes.count - count
       var index = 0
-      // Whatever ends in there is a leftover.
+      // All runs that end in there are leftovers.
       while index < end {
         isLeftover = true
         let zero = bytes.firstZero(from: index, to: end)

@@ -1,5 +1,4 @@
-/// What share of a line's bytes arrives wrong, as one end tells it to the other: a number of 4 bits and an exponent of 4, in parts
-/// of 2²⁰.
+/// The share of bytes that arrive wrong, as one end reports it to the other: a number of 4 bits and an exponent of 4, in parts of 2²⁰.
 package struct Noise: Equatable, Sendable {
   /// 0 where there is nothing worth telling.
   package let code: UInt8
@@ -23,9 +22,9 @@ package struct Noise: Equatable, Sendable {
     code = UInt8(truncatingIfNeeded: exponent << 4 | (parts >> exponent & 15))
   }
 
-  /// In 2²⁰ bytes.
+  /// The level in wrong bytes of 2²⁰.
   var parts: UInt64 { code == 0 ? 0 : UInt64(16 + code & 15) << UInt64(code >> 4) }
 
-  /// By half as much again, or more.
+  /// Whether the level is at least half as much again.
   func exceeds(_ other: Noise) -> Bool { Int(code) >= Int(other.code) + 8 }
 }

@@ -7,14 +7,14 @@ package struct Strength: Equatable, Sendable {
   package static let count = 12
   /// Bytes of the longest word.
   private static let longestWord = 255
-  /// That of HELLO and OPEN, whatever the noise.
+  /// The strength of copies of HELLO and OPEN.
   static let ofOpenings = Strength(index: 3)
 
   init(index: Int) {
     self.index = min(max(index, 0), Self.count - 1)
   }
 
-  /// In a word.
+  /// The number of wrong bytes of a word that can be corrected.
   package var errors: Int { Self.table[index] }
   var parity: Int { 2 * errors }
   private var room: Int { Self.longestWord - parity }

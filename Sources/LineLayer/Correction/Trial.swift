@@ -5,9 +5,10 @@ struct Trial {
     case helps, isInVain
   }
 
-  /// By which the strength was chosen.
+  /// The noise by which the strength was chosen.
   let noise: Noise
-  /// For the second guess, in 2²⁰ths: what of the bytes that arrived would have been lost without, less what was lost.
+  /// The evidence for the second hypothesis in 2²⁰ths: the arrived bytes that would have been lost without correction, less the lost
+  /// ones.
   private var evidence: Int64 = 0
 
   private static let loss: Int64 = 5 << 19

@@ -1,6 +1,6 @@
 /// The Castagnoli checksum (RFC 3720 §12.1, polynomial 0x1EDC6F41 reflected), eight bytes at a time.
 package struct CRC32C {
-  /// What has been seen so far, before the final inversion.
+  /// The checksum before the final inversion.
   private var state: UInt32 = 0xFFFF_FFFF
 
   package var value: UInt32 { ~state }

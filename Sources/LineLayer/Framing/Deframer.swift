@@ -1,4 +1,4 @@
-/// Cuts what arrives into frames at the zeros. Whatever is between two zeros may be a frame, or noise.
+/// Cuts received bytes into runs at the zeros. A run may be a frame or noise.
 struct Deframer {
   /// Bytes of a frame, as received: what is longer cannot be one, and costs no memory.
   let limit: Int
@@ -17,7 +17,7 @@ struct Deframer {
     self.limit = limit
   }
 
-  /// What was completed: each run of bytes that is not empty, or `nil` where it is too long.
+  /// Returns the completed runs that are not empty, with `nil` for each that is too long.
   mutating func receive(_ bytes: UnsafeRawBufferPointer) -> [[UInt8]?] {
     var frames: [[UInt8]?] = []
     var start = 0
@@ -36,7 +36,7 @@ struct Deframer {
     return frames
   }
 
-  /// What was begun will not be continued: the line was interrupted.
+  /// Forgets the run that was begun, because the line was interrupted.
   mutating func reset() {
     partial = []
     isTooLong = false

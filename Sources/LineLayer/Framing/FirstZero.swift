@@ -1,5 +1,5 @@
 extension UnsafeRawBufferPointer {
-  /// Where the first zero is, eight bytes at a time; `end` where there is none.
+  /// Returns the index of the first zero, eight bytes at a time; `end` if there is none.
   func firstZero(from start: Int, to end: Int) -> Int {
     var index = start
     while index &+ 8 <= end {

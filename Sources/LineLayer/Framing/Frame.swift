@@ -1,4 +1,4 @@
-/// What two ends of a line say to each other. docs/wire-protocol.md has the byte layouts.
+/// A frame of the protocol. docs/wire-protocol.md has the byte layouts.
 package enum Frame: Equatable, Sendable {
   /// A listener is there. It knows of no session that it was asked about, or has just started.
   case hello(version: UInt8, incarnation: UInt32, largestPayload: UInt16, correction: UInt8 = 0)
@@ -8,14 +8,14 @@ package enum Frame: Equatable, Sendable {
   case reset(session: UInt32, reason: ResetReason)
   /// Asks for an acknowledgement with this token, at once.
   case poll(session: UInt32, token: UInt8)
-  /// What has arrived, and how much more may.
+  /// All units that have arrived, and the window.
   case acknowledgement(Acknowledgement)
   /// The noise that this end hears, when it has changed.
   case noise(Noise)
   /// Units of the stream.
   case data(DataHeader, payload: ArraySlice<UInt8>)
 
-  /// What may come before there is a session.
+  /// Whether the frame may come before there is a session.
   var isOpening: Bool {
     switch self {
     case .hello, .open: true
@@ -24,11 +24,11 @@ package enum Frame: Equatable, Sendable {
   }
 }
 
-/// What makes a session different from every other on this line: chosen by the dialer, and the listener it is meant for.
-/// Its eight bytes seal the frames of the session, without being sent.
+/// The name of a session: a number that the dialer chose, and the listener's incarnation. Its eight bytes seal the frames of the session,
+/// without being sent.
 package struct SessionID: Equatable, Sendable {
   package var session: UInt32
-  /// Of the listener; each start of it has another. 0 is none.
+  /// The incarnation of the listener, which changes at each start of its program. 0 is none.
   package var incarnation: UInt32
 
   package init(session: UInt32, incarnation: UInt32) {
@@ -38,7 +38,7 @@ package struct SessionID: Equatable, Sendable {
 }
 
 package struct Acknowledgement: Equatable, Sendable {
-  /// Of the poll that is answered.
+  /// The answer to a POLL.
   package struct Answer: Equatable, Sendable {
     package var token: UInt8
     /// How long the answer had to wait for the line, its own bytes left out, in ``unit``s; 255 where it was longer.
@@ -65,12 +65,12 @@ package struct Acknowledgement: Equatable, Sendable {
   }
 }
 
-/// Which units have arrived.
+/// The units that have arrived.
 package struct Arrivals: Equatable, Sendable {
   /// The number of the first that has not.
   package var next: UInt16
-  /// How many from there on are missing, how many after them have arrived, and so on. None is 0. What comes after the last run is
-  /// missing where that is one of arrived units, and not told where it is one of missing units: the list was too long.
+  /// The numbers of units from there on that are missing, of those after them that have arrived, and so on. None is 0. If the last run is
+  /// one of arrived units, nothing after it has arrived; if it is one of missing units, the list was cut short.
   package var runs: [UInt16]
 
   /// Bytes of the longest list on the wire.
@@ -85,11 +85,11 @@ package struct Arrivals: Equatable, Sendable {
 }
 
 package struct DataHeader: Equatable, Sendable {
-  /// Of the payload's first unit.
+  /// The number of the payload's first unit.
   package var number: UInt16
   /// The number of the first unit that has not arrived here, where that is worth the two bytes.
   package var next: UInt16?
-  /// Nothing comes after this payload.
+  /// Whether the payload is the last of its direction.
   package var isLast: Bool
 
   package init(number: UInt16, next: UInt16?, isLast: Bool) {
@@ -101,13 +101,13 @@ package struct DataHeader: Equatable, Sendable {
 
 /// Why a session is over, as the wire tells it.
 package enum ResetReason: UInt8, Sendable {
-  /// In good order, all of it received: the answer to an end that has not heard so yet.
+  /// A good end. It answers an end that has missed the last acknowledgement.
   case finished = 0
-  /// Not known here.
+  /// The session is not known here.
   case unknown = 1
   /// Given up by its owner.
   case aborted = 2
-  /// Nothing was heard for too long.
+  /// A silence that was too long.
   case silence = 3
   /// The other end speaks a version that is unknown here.
   case version = 4

@@ -168,7 +168,7 @@ package enum FrameCodec {
     return checksum.value
   }
 
-  /// One byte below 128, else two, the first with its highest bit set.
+  /// Appends a run: one byte below 128, otherwise two, the first with its highest bit set.
   private static func append(run: UInt16, to bytes: inout [UInt8]) {
     if Arrivals.length(of: run) == 1 {
       bytes.append(UInt8(truncatingIfNeeded: run))

@@ -1,5 +1,5 @@
-/// What numbers count: up to 16 bytes of a stream, as they were cut when they were first sent. Only the last unit of a frame may
-/// be shorter, so that what was lost can be sent again in smaller frames and still be told apart.
+/// The unit of numbers: up to 16 bytes of a stream, as they were cut when they were first sent. Only the last unit of a frame may be
+/// shorter. So lost units can be sent again in smaller frames.
 package enum Unit {
   package static let size = 16
   /// The most units that a window may have: a number of 16 bits is then ahead or behind, never both.

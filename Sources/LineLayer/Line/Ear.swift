@@ -1,4 +1,4 @@
-/// What an end hears of the noise on its line, for the other end to choose a ``Strength``.
+/// An estimate of the noise that an end receives, by which the other end chooses a ``Strength``.
 struct Ear {
   private var rate = ErrorRate(halfAnErrorIn: 65_536)
   /// Bytes of frames that arrived as they were sent, and were not weighed yet: on a clean line that costs nothing.
@@ -14,7 +14,7 @@ struct Ear {
   var mends: Bool { mended >= 4 && failures < 4 }
 
   private static let enough: UInt64 = 4096
-  /// Where bytes are lost rather than wrong, most are. A stronger one was then asked for several times, in vain.
+  /// On a line that loses bytes most such frames fail, and stronger correction does not help.
   private static let mostFailures = 32
   private static let enoughOthers = 32
 
@@ -47,7 +47,7 @@ struct Ear {
     note(errors, of: count)
   }
 
-  /// A code word with more wrong bytes than it bears.
+  /// Takes a code word with more wrong bytes than can be corrected.
   mutating func hear(beyondMending errors: Int, of count: Int) {
     others = 0
     // One that bore less than is asked for by now would have been lost on a line that correction helps, too.

@@ -43,7 +43,7 @@ struct ErrorRate {
   /// further than is usual.
   func reach(of length: Int) -> UInt64 { max(min(UInt64(length / 2), 2 * lasting.bytes / lasting.halfErrors), 1) }
 
-  /// Where the line has become another, what was learnt of the earlier one is forgotten (a CUSUM test, one for each direction).
+  /// Forgets the earlier counts if the line has changed (a CUSUM test in each direction).
   private mutating func noticeChange(_ evidence: Evidence) {
     worse.add(evidence)
     better.add(evidence)

@@ -1,4 +1,4 @@
-/// The last of what somebody else has said on the line in plain text: a boot log, a login prompt, a kernel's message.
+/// The latest plain text of another writer on the line: a boot log, a login prompt, a kernel's message.
 package struct ForeignText: Equatable, Sendable {
   /// Bytes that are kept.
   package static let most = 2048
@@ -6,12 +6,12 @@ package struct ForeignText: Equatable, Sendable {
   private static let least = 4
 
   package private(set) var bytes: [UInt8] = []
-  /// Of all that was ever said.
+  /// The number of bytes of all such text.
   package private(set) var count: UInt64 = 0
 
   package init() {}
 
-  /// Whether somebody may have said that. A frame is hardly ever nothing but text, damaged or not: it has a check.
+  /// Whether the run is plain text. A frame hardly ever is, damaged or not, because it has a check.
   static func isText(_ run: [UInt8]) -> Bool { run.count >= least && run.allSatisfy(isText) }
 
   /// Takes text that was not a frame.
@@ -21,7 +21,7 @@ package struct ForeignText: Equatable, Sendable {
     if bytes.count > Self.most { bytes.removeFirst(bytes.count - Self.most) }
   }
 
-  /// What was said since so many bytes were counted, as far as it is kept.
+  /// Returns the text after the given count, as far as it is kept.
   package func since(_ known: UInt64) -> ArraySlice<UInt8> {
     known <= count ? bytes.suffix(Int(min(count - known, UInt64(Self.most)))) : bytes[...]
   }

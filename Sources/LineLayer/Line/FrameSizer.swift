@@ -4,7 +4,7 @@
 /// L·(L+h) = h/p. The estimate of p begins with half a loss in so few bytes that frames are small: on a good line they grow with
 /// the square root of what has arrived, which costs some hundred bytes once; on a bad one the first of them get through.
 struct FrameSizer {
-  /// What became of frames.
+  /// The results of frames: arrived or lost.
   struct Trials {
     private(set) var arrived = 0
     private(set) var lost = 0
@@ -57,7 +57,8 @@ struct FrameSizer {
     return max((best + Unit.size / 2) / Unit.size * Unit.size, Self.smallest)
   }
 
-  /// What frames of at most so many bytes of payload carry of the line, in 1024ths, where each is as long as `length` says.
+  /// Returns the share of the line, in 1024ths, that frames of at most so many bytes of payload carry. `length` gives their length on the
+  /// wire.
   func share(within limit: Int, length: (Int) -> Int) -> UInt64 {
     let payload = min(payload, limit)
     let bytes = UInt64(length(payload))

@@ -5,7 +5,7 @@
 struct Pacer {
   /// The longest time that a frame may take, since nothing overtakes it.
   static let frame: UInt64 = 20_000_000
-  /// Where a byte takes long, the wait matters more than the overhead.
+  /// On a slow line the wait matters more than the overhead.
   private static let slowFrame: UInt64 = 17_000_000
   private static let slow = 40_000
   private static let leastAhead: UInt64 = 4_000_000
@@ -24,7 +24,7 @@ struct Pacer {
   private(set) var ahead = Self.leastAhead * 2
   private var lateness: UInt64 = 2_000_000
 
-  /// What answers took beyond the model, the latest on a line at rest.
+  /// The times of answers beyond the model, the latest ones on a line at rest.
   private var rest: [Int64] = []
   /// The least that an answer took lately.
   private var samples = 0
@@ -63,7 +63,7 @@ struct Pacer {
     lateness = late > lateness ? lateness + (late - lateness) / 4 : lateness - (lateness - late) / 32
   }
 
-  /// Nothing is on its way.
+  /// Whether nothing is under way.
   func isAtRest(at now: UInt64) -> Bool { busyUntil <= now }
 
   mutating func handOver(_ count: Int, at now: UInt64) {
@@ -72,7 +72,7 @@ struct Pacer {
     ahead = min(Self.leastAhead + 2 * lateness, Self.mostAhead)
   }
 
-  /// Whatever was handed over is gone.
+  /// Forgets all that was handed over.
   mutating func reset(at now: UInt64) {
     busyUntil = now
     restart(at: now)
@@ -80,7 +80,7 @@ struct Pacer {
 
   // MARK: Model and reality
 
-  /// Until so many bytes that are handed over now have left, by the model.
+  /// Returns the time until so many bytes that are handed over now have left, by the model.
   func expectedWait(at now: UInt64, bytes: Int) -> UInt64 {
     (busyUntil > now ? busyUntil - now : 0) + time(of: bytes)
   }
@@ -114,7 +114,7 @@ struct Pacer {
 
   /// The least of so many is taken for the truth: at ``interval``, one correction in a second.
   private static let samplesOfCorrection = 5
-  /// In intervals: what was true longer ago says nothing of the line now.
+  /// The limit in intervals beyond which older samples say nothing about the line.
   private static let correctionLimit: UInt64 = 20
   /// Nanoseconds beyond noise from which a queue is longer than the model's: timers alone make an answer late by some.
   private static let certainlyLate: Int64 = 3_000_000
@@ -123,9 +123,9 @@ struct Pacer {
   private static let certainlyEarly: Int64 = 1_000_000
   /// The wire is believed slower by at most a fifth at once: one wrong correction must not stop the line.
   private static let slowing: Int64 = 5
-  /// A wire that was idle is believed faster by a hundredth; how long it was idle nobody knows.
+  /// The rate is raised by a hundredth after the wire was idle; how long it was idle is not known.
   private static let speedUpAfterIdling: Int64 = 100
-  /// Where all is well, by a 400th, to try: too fast by that, 3 ms of queue build up in 1.2 s, and are found
+  /// The rate is raised by a 400th for a trial if all is well. If it is too fast, 3 ms of queue build up in 1.2 s, and are found
   /// (``certainlyLate``).
   private static let speedUpOnTrial: Int64 = 400
   /// A wire carries at most a sixteenth more than its name says, as clocks are not that wrong, and at least half.

@@ -1,11 +1,11 @@
-/// What an end says of itself in HELLO and OPEN.
+/// The abilities that an end announces in HELLO and OPEN.
 struct Abilities: Equatable {
   /// Bytes of payload that it takes in one frame.
   let largestPayload: Int
   /// The strongest correction that it mends frames with, and how many there are up to that; 0 for none.
   let correction: Int
 
-  /// Of a listener that has not said so.
+  /// The assumed abilities of a listener that has not sent HELLO.
   static let unknown = Abilities(largestPayload: 256, correction: 0)
 
   init(largestPayload: UInt16, correction: UInt8) {

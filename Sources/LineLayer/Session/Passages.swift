@@ -8,7 +8,7 @@ package struct Passage: Equatable, Sendable {
   package let arrived: UInt64
 }
 
-/// The pieces of the stream that somebody follows, and how far each has got.
+/// The pieces of the stream that the owner follows, and their progress.
 ///
 /// A frame's copy that has arrived is its latest. So a piece has arrived when the latest copy of the last frame up to its end
 /// had left, and half a round trip later; the acknowledgement only tells that it was so, and may itself have waited.
@@ -16,9 +16,9 @@ struct Passages: Sendable {
   /// Part of the stream that one frame had.
   struct Part {
     let bytes: Range<UInt64>
-    /// Of its first copy.
+    /// The departure of its first copy.
     let first: Departure
-    /// Of its latest.
+    /// The departure of its latest copy.
     let latest: Departure
   }
 
@@ -37,16 +37,16 @@ struct Passages: Sendable {
     var began: UInt64?
   }
 
-  /// As many as are followed at once. What is beyond that is not told of.
+  /// The most pieces that are followed at once. Further ones are not reported.
   private static let most = 512
 
   private var followed = Queue<Followed>()
   /// When all was at the other end that has been acknowledged.
   private var arrived: UInt64 = 0
-  /// By how much the wire is later than a model that was never adjusted: as answers to polls tell.
+  /// The delay of the wire against a model that was never adjusted, measured by answers to polls.
   private var lateness: Int64 = 0
 
-  /// In the order of the stream; they may overlap.
+  /// Follows a piece. Pieces come in the order of the stream, and may overlap.
   mutating func follow(_ bytes: Range<UInt64>) {
     if followed.count < Self.most, !bytes.isEmpty { followed.append(Followed(bytes: bytes)) }
   }

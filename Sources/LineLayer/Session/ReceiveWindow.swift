@@ -66,7 +66,7 @@ struct ReceiveWindow {
     unread = max(unread - count, 0)
   }
 
-  /// What has arrived; the nearest of it where a list of so many bytes cannot tell more.
+  /// Returns what has arrived; the nearest of it if a list of so many bytes cannot hold more.
   func arrivals(within length: Int) -> Arrivals {
     var arrivals = Arrivals(next: next)
     var left = length
@@ -86,7 +86,7 @@ struct ReceiveWindow {
     return arrivals
   }
 
-  // MARK: What may be taken
+  // MARK: Admission
 
   private func accepts(_ units: Range<Int>, isEmpty: Bool, isLast: Bool) -> Bool {
     guard !isEmpty || isLast, units.upperBound <= window else { return false }
@@ -95,14 +95,14 @@ struct ReceiveWindow {
     return !isLast || units.upperBound >= reach
   }
 
-  // MARK: What is ahead
+  // MARK: Units ahead of a gap
 
   private func slot(_ unit: Int) -> Int {
     let slot = front + unit
     return slot < lengths.count ? slot : slot - lengths.count
   }
 
-  /// Where the units from `start` on that are held, or are not, end.
+  /// Returns the end of the units from `start` on that are held, or are not.
   private func run(from start: Int, isHeld: Bool) -> Int {
     var unit = start
     while unit < reach, (lengths[slot(unit)] != 0) == isHeld { unit += 1 }

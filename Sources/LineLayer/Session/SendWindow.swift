@@ -14,7 +14,7 @@ struct SendWindow {
     var end: UInt64
     var isLast: Bool
     var order: UInt64
-    /// Of its first copy, and its latest.
+    /// The departures of its first copy and of its latest.
     let first: Passages.Departure
     var latest: Passages.Departure
     /// Its latest transmission bore correction.
@@ -27,7 +27,7 @@ struct SendWindow {
     }
   }
 
-  /// What an acknowledgement has changed.
+  /// The changes by an acknowledgement.
   struct Outcome {
     /// The report says less than an earlier one.
     var isOld = false
@@ -35,11 +35,11 @@ struct SendWindow {
     var advancedUnits = 0
     var arrivedFrames = 0
     var lostFrames = 0
-    /// Those of them that tell something of the line.
+    /// The results of those that say something about the line.
     var trials = FrameSizer.Trials()
     /// The same of those that bore correction.
     var correctableTrials = FrameSizer.Trials(overhead: Corrector.overhead)
-    /// What somebody follows and has arrived with all before it, in the order of the stream.
+    /// The followed pieces that have arrived with all before them, in the order of the stream.
     var passed: [Passage] = []
 
     fileprivate mutating func noteArrival(of record: Record) {
@@ -72,9 +72,9 @@ struct SendWindow {
   private var records = Queue<Record>()
   private var lostCount = 0
   private var nextOrder: UInt64 = 1
-  /// What was sent before this was interrupted: its loss is not the line's usual one.
+  /// The first transmission after an interruption. The loss of an earlier one says nothing about the line.
   private var steadySince: UInt64 = 0
-  /// What bore correction before this bore too little.
+  /// The first transmission with the present strength. Earlier ones had too little correction.
   private var strongSince: UInt64 = 0
   var passages = Passages()
 
@@ -151,7 +151,7 @@ struct SendWindow {
     lostCount += 1
   }
 
-  /// What the peer has, and had when a poll of this order came. `nil` where it speaks of units that were never sent.
+  /// Takes a report of the units that the peer has, and had when a poll of this order came. `nil` if it names units that were never sent.
   /// - Parameter delay: from when a byte has left until it has arrived, in nanoseconds.
   mutating func acknowledge(_ report: Arrivals, of poll: UInt64?, delay: UInt64 = 0) -> Outcome? {
     var outcome = Outcome()
@@ -173,7 +173,7 @@ struct SendWindow {
   private mutating func markArrived(_ report: Arrivals, advance: Int, _ outcome: inout Outcome) -> UInt64 {
     var latest: UInt64 = 0
     var start = 0
-    // Where a run of arrived units begins and ends.
+    // The range of the present run of arrived units.
     var run = 0..<advance
     var next = 0
     for index in 0..<records.count {
@@ -203,7 +203,7 @@ struct SendWindow {
     while left > 0, !records.isEmpty {
       let length = records[0].units
       if length > left {
-        // Of a frame of ours a peer took a part: strange, but clear.
+        // The peer has taken a part of a frame, which is unusual but valid.
         bytes -= left * Unit.size
         records[0].payload = records[0].payload.dropFirst(left * Unit.size)
         return

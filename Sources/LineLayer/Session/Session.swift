@@ -1,4 +1,4 @@
-/// One session over a line: both directions of a stream, and what has to be said about them next.
+/// One session over a line: both directions of a stream, and the frames that are due.
 struct Session {
   /// The owner's wish to end the stream, and how far it has got.
   enum Finish {
@@ -10,14 +10,14 @@ struct Session {
     let token: UInt8
     let order: UInt64
     let sentAt: UInt64
-    /// What the answer may take besides the round trip.
+    /// The time that the answer may take besides the round trip.
     let expectedWait: UInt64
     let wasAtRest: Bool
   }
 
   /// How far both ends have come, as section 8 of docs/wire-protocol.md names it. To a listener every session is open.
   enum Phase {
-    /// Who listens is not known.
+    /// The listener is not known.
     case asking
     /// It is, but has not proved that it knows the session.
     case opening
@@ -37,7 +37,7 @@ struct Session {
   /// Units that the other end takes, from the first on that is not acknowledged.
   var peerWindow: Int
   private(set) var peerLargestPayload: Int
-  /// Of what is sent.
+  /// The correction of frames to the peer.
   var corrector: Corrector
 
   // MARK: Receiving
@@ -55,7 +55,7 @@ struct Session {
   var needsNoise = false
   /// The unit of the stream that the peer may send up to, as it was last told.
   var toldLimit: UInt64 = 0
-  /// Of the line, as it was last told; `nil` where it never was.
+  /// The noise that was reported last; `nil` if none was.
   private var toldNoise: Noise?
   /// The poll to answer, and when it came.
   private(set) var answer: (token: UInt8, since: UInt64)?
@@ -77,7 +77,7 @@ struct Session {
   var isMidStream = false
   /// When to ask next, if nothing is heard.
   var askAt: UInt64?
-  /// Until when that is put off while a frame arrives.
+  /// The time until which the question waits while a frame arrives.
   var askBy: UInt64 = 0
   var heardAt: UInt64
   var polledAt: UInt64 = 0
@@ -98,7 +98,7 @@ struct Session {
     heardAt = now
   }
 
-  /// Who listens is known now.
+  /// Takes the abilities of the listener, which is known now.
   mutating func meet(_ peer: Abilities, guards: Bool) {
     peerLargestPayload = peer.largestPayload
     corrector = Corrector(most: peer.correction, guards: guards)
@@ -110,11 +110,11 @@ struct Session {
   /// The other end has proved that it knows the session.
   var isConfirmed: Bool { phase == .open }
 
-  /// Nothing was heard twice in a row: data would only fill the queue of a line that is gone.
+  /// Whether nothing was received after two questions in a row. Data would only fill the queue of a line that is gone.
   var isHolding: Bool { unanswered >= 2 }
 
   var hasUnacknowledged: Bool { !send.isEmpty }
-  /// Nothing more may be sent until the other end offers it, which an acknowledgement that was lost may have done.
+  /// Whether the window is closed. The acknowledgement that opened it may have been lost.
   var isBlocked: Bool { finish != .sent && send.units >= peerWindow }
 
   /// All that this end has to say is said and acknowledged, and all that it will hear is heard.
@@ -159,11 +159,11 @@ struct Session {
     reportBy = min(reportBy ?? .max, time)
   }
 
-  /// How long the next report's list may be. What is asked again is answered in ever fewer bytes: an answer that arrives is worth more
-  /// than one that tells all.
+  /// The length of the next report's list. An answer to a repeated question is ever shorter, because a short one that arrives is worth
+  /// more than a long one that does not.
   var listLength: Int { Arrivals.longestList >> min(2 * max(questions - 1, 0), 8) }
 
-  /// What is heard of the line differs from what was told of it by enough to be told.
+  /// Notes the noise that is received now. It is reported if it differs enough from the last report.
   mutating func hear(_ noise: Noise) {
     let told = toldNoise ?? .none
     if abs(Int(noise.code) - Int(told.code)) >= 3 { needsNoise = true }
@@ -174,8 +174,8 @@ struct Session {
     needsNoise = false
   }
 
-  /// What was owed has been said, and all of the window offered. What was told of the line is told again behind an answer, and at times
-  /// behind others, as it may have been lost.
+  /// Notes that a report was sent and all of the window offered. A noise level that was reported before is reported again behind an
+  /// answer and at intervals, because it may have been lost.
   mutating func reported() {
     if toldNoise != nil, answer != nil || reports % 8 == 7 { needsNoise = true }
     answer = nil

@@ -12,7 +12,7 @@ struct CorrectionTests {
     var layer: LineLayer
     var now: UInt64 = 1_000_000
 
-    /// It has told of damage, is told of it, and what it sends bears correction.
+    /// Brings it to where it has reported noise, has been told of noise, and sends with correction.
     mutating func hearNoise() {
       damage()
       _ = report()
@@ -35,7 +35,7 @@ struct CorrectionTests {
         .acknowledgement(Acknowledgement(answer: nil, arrivals: Arrivals(next: next), window: 8192)), at: now)
     }
 
-    /// What it says next, and whether that can be mended.
+    /// Returns the frames that it sends next, each with whether it has correction; NOISE is left out.
     mutating func say() -> [(frame: Frame, isMendable: Bool)] {
       sayAll().filter { if case .noise = $0.frame { false } else { true } }
     }
@@ -52,7 +52,7 @@ struct CorrectionTests {
       }
     }
 
-    /// Until it knows that correction helps: at first the peer has only those frames that bear it, and the last.
+    /// Makes it learn that correction helps: at first the peer acknowledges only frames that have it, and the last.
     mutating func prove() {
       layer.send([UInt8](repeating: 1, count: 4000))
       var here: Set<Int> = []
@@ -79,7 +79,7 @@ struct CorrectionTests {
       for _ in 0..<6 { layer.receive([UInt8](repeating: 9, count: 60) + [0], at: now) }
     }
 
-    /// What it tells of the line.
+    /// Returns the noise that it reports.
     mutating func report() -> Noise? {
       layer.receive(.poll(session: 5, token: 1), at: now)
       for case .noise(let noise) in sayAll().map(\.frame) { return noise }
@@ -190,7 +190,7 @@ struct CorrectionTests {
     #expect(layer.sentFrames(at: 0) == [.hello(version: 1, incarnation: 7, largestPayload: 2048)])
   }
 
-  @Test("a question that is repeated bears it every other time, as the other end may have forgotten the session")
+  @Test("a repeated question has it every other time, as the other end may have forgotten the session")
   func questions() {
     var end = End()
     end.hearNoise()

@@ -11,14 +11,14 @@ struct CorrectionVectorTests {
     #expect(Self.vectors.count >= 14)
   }
 
-  @Test("a frame bears correction as its vector says", arguments: vectors)
+  @Test("a frame gets correction as its vector says", arguments: vectors)
   func encoding(_ vector: Vector) throws {
     let seal = try #require(vector.seal)
     let strength = Strength(index: try #require(vector.values["strength"].flatMap { Int($0) }))
     #expect(Mendable.bytes(of: try #require(vector.frame), strength, seal: seal) == vector.bytes("wire"))
   }
 
-  @Test("and is mended as it says", arguments: vectors)
+  @Test("and is corrected as it says", arguments: vectors)
   func mending(_ vector: Vector) throws {
     let seal = try #require(vector.seal)
     let (frames, errors) = Mendable.frames(in: vector.bytes("heard"), seal: seal)

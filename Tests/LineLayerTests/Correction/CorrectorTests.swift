@@ -20,7 +20,7 @@ struct CorrectorTests {
       #expect(told > share * 15 / 16.1 && told <= share * 1.001, "\(share): \(told)")
     }
     #expect(Self.noise(0.000_016) == .none && Self.noise(0) == .none)
-    // What is beyond mending has a code of its own.
+    // Noise beyond correction has a code of its own.
     #expect(Noise(halfErrors: 10, in: 1).code == 254)
     for code in UInt8.min...254 {
       let noise = Noise(code: code)

@@ -120,7 +120,7 @@ struct LineReaderTests {
       case .tooLong, .mended: break
       }
     }
-    // What is left of its end may run into what follows.
+    // The end of the broken frame may run into what follows.
     #expect(damaged <= 2 && beyond == 1, "\(damaged)")
   }
 

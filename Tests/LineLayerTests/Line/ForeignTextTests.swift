@@ -2,7 +2,7 @@ import Testing
 
 @testable import LineLayer
 
-/// What others say on a line.
+/// Text of other writers on a line.
 @Suite("Foreign text") struct ForeignTextTests {
   private func said(_ bytes: [UInt8]...) -> String {
     var layer = LineLayer(.listener(incarnation: 1), configuration: LineLayerConfiguration(), at: 0)

@@ -21,7 +21,7 @@ struct CutTests {
     #expect(simulation.run(atMost: 10) { simulation.ends.allSatisfy { $0.received == 20_000 } })
     #expect(simulation.failure == nil)
     #expect(simulation.ends.allSatisfy { $0.events == [.ready, .confirmed] })
-    // What was left needs 1.2 s; a question each second finds out that the line is back.
+    // The rest needs 1.2 s. A question each second finds out that the line is back.
     #expect(Double(simulation.now - start) / 1e9 < 3.5)
   }
 

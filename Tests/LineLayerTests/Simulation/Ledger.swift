@@ -13,7 +13,7 @@ struct Ledger {
   }
 
   private struct Session {
-    /// By the end that sends.
+    /// The streams by sending end.
     var streams: [VirtualLink.End: Stream] = [.a: Stream(), .b: Stream()]
     var incarnation: UInt32?
     var isOverAtListener = false
@@ -33,7 +33,7 @@ struct Ledger {
 
   mutating func received(_ bytes: [UInt8], _ session: UInt32?, at end: VirtualLink.End) {
     guard let session, let stream = sessions[session]?.streams[end.other] else {
-      return fail("bytes of a session that nobody has sent in")
+      return fail("bytes of a session in which none were sent")
     }
     let range = stream.received..<(stream.received + bytes.count)
     if bytes != Self.pattern(session, end.other, range) { fail("a wrong byte in \(range) of session \(session)") }
@@ -66,7 +66,8 @@ struct Ledger {
     case .finished, .peerRestarted, .aborted, .abortedHere, .silence, .lineLost: break
     }
     guard let session, let streams = sessions[session]?.streams, reason == .finished else { return }
-    // Who is told that all is well has heard all and is heard, if its empty last frame may not be (section 3).
+    // An end that reports a good end has received everything and all of its data has arrived, except perhaps its empty last frame
+    // (section 3).
     let isComplete = streams.values.allSatisfy { $0.received == $0.taken } && streams[end.other]?.isFinished == true
     if !isComplete { fail("a good end, with bytes missing: \(streams)") }
     goodEnds += 1

@@ -59,7 +59,7 @@ import Testing
     return found
   }
 
-  /// What is not.
+  /// Returns the differences beyond the limit.
   private func far(_ found: [Double], _ limit: Double = 5) -> [Double] { found.filter { abs($0) > limit } }
 
   private func isClose(_ differences: [Double], _ limit: Double = 5) -> Bool {
@@ -101,7 +101,7 @@ import Testing
     #expect(isClose(found.began) && found.arrived.count == 12 && far(found.arrived).count <= 1, "\(found)")
   }
 
-  @Test("pieces that nobody acknowledges are not followed without end")
+  @Test("pieces that are never acknowledged are not followed without end")
   func bound() {
     var passages = Passages()
     for index in 0..<10_000 as Range<UInt64> { passages.follow(index..<index + 1) }

@@ -34,7 +34,7 @@ struct RandomRun {
   /// After which it may take so long until all is said. An end may have gone unnoticed for a keep-alive and patience.
   private static let recovery = 120.0
 
-  /// What went wrong.
+  /// Runs, and returns the error if there is one.
   mutating func failure() -> String? {
     let simulation = Simulation(line(), back: line(), configuration: configuration(), seed: seed)
     simulation.opensAgain = true
@@ -47,7 +47,7 @@ struct RandomRun {
     return recovery(of: simulation)
   }
 
-  /// On a good line, whatever the state: all that was begun comes to an end, and a session to a good one.
+  /// Checks that on a good line all that was begun ends, and a new session ends well.
   private func recovery(of simulation: Simulation) -> String? {
     simulation.link.restore()
     let goodEnds = simulation.ledger.goodEnds
@@ -71,7 +71,7 @@ struct RandomRun {
     return nil
   }
 
-  // MARK: What is drawn
+  // MARK: Random choices
 
   private mutating func act(on simulation: Simulation) {
     let end = Bool.random(using: &random) ? simulation.dialer : simulation.listener

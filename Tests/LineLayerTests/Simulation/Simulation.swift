@@ -21,7 +21,7 @@ final class Simulation {
     var reads = true
     var unread = 0
     var hasLine = true
-    /// What the line has not taken yet.
+    /// Bytes that the line has not taken yet.
     var output: [UInt8] = []
     var events: [LineLayerEvent] = []
     /// Interruptions, and the times at which the owner was told of each; of those that are over, also of its end.
@@ -71,7 +71,7 @@ final class Simulation {
   var now: UInt64 { link.now }
   var ends: [End] { [dialer, listener] }
 
-  /// What must never happen has happened.
+  /// An error that must never happen.
   var failure: String? {
     if let failure = ledger.failure { return "\(failure), \(Double(now) / 1e9) s" }
     if idleWakeUps > 10 { return "a deadline that does not go away" }

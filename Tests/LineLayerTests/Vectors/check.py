@@ -277,7 +277,7 @@ def blocks(path):
 
 
 # Session vectors: docs/wire-protocol.md, section 12. The words stand for numbers that a run has; any will do here.
-WORDS = {"heard": "9", "own": "11223344", "other": "11223345", "past": "55667788", "new": "99aabbcc", "none": "00000000"}
+WORDS = {"heard": "9", "all": "9", "own": "11223344", "other": "11223345", "past": "55667788", "new": "99aabbcc", "none": "00000000"}
 DEFAULTS = {
     "hello": "version=1 incarnation=own largest=2048",
     "open": "version=1 session=own incarnation=own largest=2048 window=8192",
@@ -289,7 +289,7 @@ DEFAULTS = {
     "data": "number=0",
 }
 # What a tester does with a frame, or looks for, besides its fields.
-BESIDE = {"more", "zeros", "seal", "piece", "arrived", "payload"}
+BESIDE = {"more", "zeros", "seal", "piece", "arrived", "payload", "runs", "beyond"}
 BESIDE |= {"correction", "strength", "wrong", "header", "sync", "length"}
 
 
@@ -318,12 +318,15 @@ def is_step(line):
     try:
         if action == "in" and words[0] in ("bytes", "body"):
             return bytes.fromhex(words[1]) != b""
-        if action == "in" and words[0] == "junk" or action == "at":
+        if action == "in" and words[0] in ("junk", "stretch") or action == "at":
             return int(words[-1]) > 0
         if action in ("mute", "cut", "restore", "owner"):
             return len(words) <= 2
         if action == "out" and words[0] == "only" or action == "in" and words[0] == "damaged":
             words = words[1:]
+        if action == "in" and words[0].isdigit():
+            words = words[1:]
+        words = [word for word in words if word != "doubled"]
         times = [index for index, word in enumerate(words) if word in ("after", "within", "for")]
         end = min(times, default=len(words))
         if action != "in" and not all(int(words[index + 1]) >= 0 for index in times):
