@@ -72,7 +72,7 @@ struct HostilePeer {
     case 11:
       let id = StreamID(stream())
       session.reset(id, HTTP2ErrorCode(rawValue: UInt32(script.byte() & 15)))
-      observer.gaveUp(id)
+      observer.didReset(id)
     case 12: session.stopReceiving(StreamID(stream()))
     case 13: sayGoodbye()
     case 14: wait(.milliseconds(Int64(script.short())))

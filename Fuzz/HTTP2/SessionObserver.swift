@@ -30,7 +30,7 @@ struct SessionObserver {
     streams[id] = Stream()
   }
 
-  mutating func gaveUp(_ id: StreamID) {
+  mutating func didReset(_ id: StreamID) {
     streams[id]?.isReset = true
   }
 

@@ -16,8 +16,8 @@ public enum KnownHostsCheck {
     let lines = text.split(separator: 0x0A, omittingEmptySubsequences: false)
     try expect(known.entries.count + known.badLines.count <= lines.count, "more entries than lines")
     for entry in known.entries { try check(entry, lines, name) }
-    for listed in known.entries.map(\.line.key) { try judge(listed, known) }
-    if let key = PublicKey(key) { try judge(key, known) }
+    for listed in known.entries.map(\.line.key) { try verify(listed, known) }
+    if let key = PublicKey(key) { try verify(key, known) }
 
     // The meaning of a line depends on that line alone.
     var backwards = KnownHosts(for: name)
@@ -43,10 +43,10 @@ public enum KnownHostsCheck {
   }
 
   /// Checks that only a line without a marker makes a key trusted, and that a revoked key is never trusted.
-  private static func judge(_ key: PublicKey, _ known: KnownHosts) throws(Violation) {
+  private static func verify(_ key: PublicKey, _ known: KnownHosts) throws(Violation) {
     let isRevoked = known.entries.contains { $0.line.marker == .revoked && $0.line.key == key }
     let isListed = known.entries.contains { $0.line.marker == nil && $0.line.key == key }
-    switch known.judge(key) {
+    switch known.verify(key) {
     case .trusted: try expect(isListed && !isRevoked, "trusted, and not listed: \(key)")
     case .revoked: try expect(isRevoked, "revoked by nobody: \(key)")
     case .changed(let entries): try expect(!isListed && !isRevoked && !entries.isEmpty, "changed, and listed: \(key)")

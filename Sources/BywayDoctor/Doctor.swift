@@ -28,16 +28,16 @@ package struct Doctor: Sendable {
   /// Examines the medium, then the peer by HTTP.
   private func examine(_ link: Link, in examination: Examination) async throws(Examination.Over) {
     let link = link.examined
-    let ground: Ground
+    let mediumState: MediumState
     if let transport = link.medium as? any Examinable {
-      ground = try await transport.examine(link.address, in: examination)
+      mediumState = try await transport.examine(link.address, in: examination)
     } else if link.opening == .listen {
-      ground = .unasked
+      mediumState = .unasked
     } else {
       try await examination.make(ConnectionCheck(to: link.address, over: link.medium))
-      ground = .free
+      mediumState = .free
     }
-    switch ground {
+    switch mediumState {
     case .free:
       if link.line != nil, link.opening != .listen { try await LineExamination(link: link).examine(in: examination) }
       try await FarEndExamination(link).examine(in: examination)

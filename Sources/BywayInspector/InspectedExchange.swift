@@ -26,7 +26,7 @@ struct InspectedExchange: Sendable {
   }
 
   /// Another exchange on the same link.
-  struct Companion: Sendable, Hashable {
+  struct ConcurrentExchange: Sendable, Hashable {
     let id: Int
     /// The bytes of its bodies.
     let bytes: Int
@@ -56,9 +56,9 @@ struct InspectedExchange: Sendable {
   /// The exchange that it repeats.
   var resends: Int?
   /// The exchanges that were running on the same link when this one was sent, the latest last.
-  var behind: [Companion] = []
+  var behind: [ConcurrentExchange] = []
   /// The other exchanges, with the bytes that the link carried for them between this request and its answer, the largest first.
-  var meanwhile: [Companion] = []
+  var meanwhile: [ConcurrentExchange] = []
   var requestBody = KeptBody()
   var responseBody = KeptBody()
   var failure: Failure?

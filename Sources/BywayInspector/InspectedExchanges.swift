@@ -95,17 +95,17 @@ struct InspectedExchanges: Sendable {
   func running(on upstream: String) -> Int { underWay[upstream]?.count ?? 0 }
 
   mutating func sent(_ id: Int, _ fields: FieldSection, _ record: ExchangeRecord) {
-    leave(id)
+    removeRunning(id)
     let link = record.upstream ?? ""
     let others = underWay[link] ?? []
-    let companions = others.suffix(Self.behindLimit).map {
-      InspectedExchange.Companion(id: $0, bytes: entries[$0]?.carriedBytes ?? 0)
+    let concurrent = others.suffix(Self.behindLimit).map {
+      InspectedExchange.ConcurrentExchange(id: $0, bytes: entries[$0]?.carriedBytes ?? 0)
     }
     underWay[link] = others + [id]
     update(id) {
       $0.sent = fields
       $0.record = record
-      $0.behind = companions
+      $0.behind = concurrent
     }
   }
 
@@ -120,28 +120,26 @@ struct InspectedExchanges: Sendable {
   }
 
   /// Returns the other exchanges that the link carried during a long wait for an answer.
-  private func meanwhile(of id: Int, _ record: ExchangeRecord) -> [InspectedExchange.Companion] {
+  private func meanwhile(of id: Int, _ record: ExchangeRecord) -> [InspectedExchange.ConcurrentExchange] {
     guard let entry = entries[id], let sent = record.sent, let answered = record.answered,
       answered - sent >= Self.longWait
     else { return [] }
     let later = (underWay[record.upstream ?? ""] ?? []).reversed().prefix { $0 > id }.prefix(Self.behindLimit)
-    let all = entry.behind + later.map { InspectedExchange.Companion(id: $0, bytes: 0) }
-    let carried = all.compactMap { companion in
-      entries[companion.id].map {
-        InspectedExchange.Companion(id: companion.id, bytes: $0.carriedBytes - companion.bytes)
-      }
+    let all = entry.behind + later.map { InspectedExchange.ConcurrentExchange(id: $0, bytes: 0) }
+    let carried = all.compactMap { other in
+      entries[other.id].map { InspectedExchange.ConcurrentExchange(id: other.id, bytes: $0.carriedBytes - other.bytes) }
     }
     return carried.filter { $0.bytes > 0 }.sorted { $0.bytes > $1.bytes }
   }
 
   mutating func end(_ id: Int, _ record: ExchangeRecord) {
-    leave(id)
+    removeRunning(id)
     update(id) { $0.record = record }
     if id < first { overdue.append(id) }
   }
 
   /// Removes an exchange from the running ones of its link.
-  private mutating func leave(_ id: Int) {
+  private mutating func removeRunning(_ id: Int) {
     guard let entry = entries[id], entry.sent != nil else { return }
     let link = entry.record.upstream ?? ""
     underWay[link]?.removeAll { $0 == id }
@@ -163,7 +161,7 @@ struct InspectedExchanges: Sendable {
       let before = inspected[keyPath: path].size
       inspected[keyPath: path].count += bytes.readableBytes
       guard isRoom else {
-        if inspected.form != nil { inspected[keyPath: path].giveUp() }
+        if inspected.form != nil { inspected[keyPath: path].stopKeeping() }
         return
       }
       if let form = inspected.form {
@@ -245,8 +243,8 @@ struct InspectedExchanges: Sendable {
       }
       keptBytes -= entry.keptBytes
       update(id) {
-        $0.requestBody.forget()
-        $0.responseBody.forget()
+        $0.requestBody.clear()
+        $0.responseBody.clear()
       }
     }
     bodied.append(contentsOf: spared)

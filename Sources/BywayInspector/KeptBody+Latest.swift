@@ -28,15 +28,15 @@ extension InspectedExchange.KeptBody {
     arrivals.append(Arrival(end: count, time: time))
   }
 
-  mutating func forget() {
+  mutating func clear() {
     dropped += kept.readableBytes
     kept = ByteBuffer()
     arrivals = []
   }
 
   /// Keeps no more of it, because the beginning of its next message is unknown.
-  mutating func giveUp() {
-    forget()
+  mutating func stopKeeping() {
+    clear()
     skipping = .max
   }
 

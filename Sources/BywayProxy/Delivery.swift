@@ -4,13 +4,13 @@ import NIOCore
 
 /// Sends admitted requests to their targets, if their users have the right to them. Used on the proxy's event loop.
 struct Delivery {
-  let way: ProxyWay
+  let shared: ProxyState
   let context: ConnectionContext
 
   /// Begins a request. If the proxy has users, the request's user must have been identified.
   /// - Parameter exchange: the exchange of the request.
   func begin(_ request: ExchangeHead, for proxyTarget: ProxyTarget, through exchange: UserExchange) {
-    let terms = way.terms
+    let terms = shared.terms
     let resource = proxyTarget.resource(hasMain: terms.hasMain)
     guard let users = terms.users else {
       // A reload has removed the users since the request came.
@@ -25,15 +25,15 @@ struct Delivery {
     if let resource, !users.rules.rights.allow(user, resource) {
       return refuse(user, resource, users, exchange)
     }
-    let way = way
+    let shared = shared
     let peer = context.peer
-    way.sessions.insert(exchange)
+    shared.sessions.insert(exchange)
     exchange.begin(request, as: .init(user: request.user, resource: resource)) {
       request, sink throws(BywayError) in
       do throws(BywayError) {
         // A device that does not exist is not recorded as used.
-        if case .device(let name) = proxyTarget { _ = try way.devices.device(named: name) }
-        if let resource { way.audit.began(request.user, resource, from: peer) }
+        if case .device(let name) = proxyTarget { _ = try shared.devices.device(named: name) }
+        if let resource { shared.audit.began(request.user, resource, from: peer) }
         return try begin(request, for: proxyTarget, by: terms, respondingTo: sink)
       } catch {
         // A device that does not exist gets the same answer as one without a right to it.
@@ -41,13 +41,13 @@ struct Delivery {
         throw Refusal.mayNot(user, resource, nearest: nearest(to: resource, for: user, users))
       }
     } ended: { exchange in
-      way.sessions.remove(exchange)
-      if let resource, let user = exchange.use?.user { way.audit.ended(user, resource) }
+      shared.sessions.remove(exchange)
+      if let resource, let user = exchange.use?.user { shared.audit.ended(user, resource) }
     }
   }
 
   private func refuse(_ user: UserName, _ resource: Resource, _ users: UserAuthenticator, _ exchange: UserExchange) {
-    way.audit.refused(.noRight, user.text, resource, from: context.peer)
+    shared.audit.refused(.noRight, user.text, resource, from: context.peer)
     let error = Refusal.mayNot(user, resource, nearest: nearest(to: resource, for: user, users))
     exchange.refuse { $0.fail(error) }
   }
@@ -55,7 +55,7 @@ struct Delivery {
   /// The most similar name among the devices that the user may use.
   private func nearest(to resource: Resource, for user: UserName, _ users: UserAuthenticator) -> String? {
     guard case .device(let name) = resource else { return nil }
-    return way.devices.nearest(to: name) { users.rules.rights.allow(user, .device($0)) }
+    return shared.devices.nearest(to: name) { users.rules.rights.allow(user, .device($0)) }
   }
 
   /// Begins a request without checking its user: the proxy has no users, or the user's right has been checked.
@@ -64,11 +64,11 @@ struct Delivery {
   ) throws(BywayError) -> any RequestSink {
     var request = request
     // Looked up first, so that interceptors do not answer for a device that does not exist.
-    if case .device(let name) = proxyTarget { request.device = try way.devices.device(named: name) }
+    if case .device(let name) = proxyTarget { request.device = try shared.devices.device(named: name) }
     let isTunnel = request.fields.asksForTunnel
     switch proxyTarget {
     case .proxy where terms.hasMain: return terms.next.begin(request, respondingTo: sink)
-    case .proxy, .frontPage: return way.frontPage.begin(request, respondingTo: sink)
+    case .proxy, .frontPage: return shared.frontPage.begin(request, respondingTo: sink)
     case .device:
       return isTunnel
         ? try deviceTunnel(request, for: proxyTarget, by: terms, respondingTo: sink)
@@ -97,12 +97,12 @@ struct Delivery {
       let tunnel = InterceptedTunnel(
         request, to: target, by: termination, serving: terms.tunnels,
         inside(target, "https", for: .elsewhere, as: request.user), pages: pages,
-        on: way.eventLoop, before: next, respondingTo: sink)
+        on: shared.eventLoop, before: next, respondingTo: sink)
       tunnel.begin()
       return tunnel
     }
     guard let pages else { return next.begin(request, respondingTo: sink) }
-    let tunnel = TunnelPageGuard(to: PageOrigin(scheme: "http", target), pages, on: way.eventLoop)
+    let tunnel = TunnelPageGuard(to: PageOrigin(scheme: "http", target), pages, on: shared.eventLoop)
     tunnel.begin(request, before: next, respondingTo: sink)
     return tunnel
   }
@@ -113,7 +113,7 @@ struct Delivery {
   ) throws(BywayError) -> any RequestSink {
     do {
       let target = try Authority(request.fields.value(of: .authority) ?? "")
-      let tunnel = TunnelServer(on: way.eventLoop, respondingTo: sink)
+      let tunnel = TunnelServer(on: shared.eventLoop, respondingTo: sink)
       try tunnel.begin(inside(target, "http", for: proxyTarget, as: request.user), terms.tunnels)
       return tunnel
     } catch {
@@ -126,16 +126,16 @@ struct Delivery {
   private func inside(
     _ target: Authority, _ scheme: String, for proxyTarget: ProxyTarget, as user: RequestUser
   ) -> TunnelContentHandler {
-    let (way, context, delivery) = (way, context, self)
+    let (shared, context, delivery) = (shared, context, self)
     return TunnelContentHandler(
       target, scheme: scheme,
-      { context.isJudged(way.terms.users?.rules) ? way.terms.rules.pages : nil },
+      { context.isJudged(shared.terms.users?.rules) ? shared.terms.rules.pages : nil },
       before: { request, sink in
         var request = request
         request.user = user
-        guard let users = way.terms.users else {
+        guard let users = shared.terms.users else {
           do throws(BywayError) {
-            return try delivery.begin(request, for: proxyTarget, by: way.terms, respondingTo: sink)
+            return try delivery.begin(request, for: proxyTarget, by: shared.terms, respondingTo: sink)
           } catch {
             sink.fail(error)
             return DiscardingRequestSink()
@@ -143,7 +143,7 @@ struct Delivery {
         }
         users.rules.header?.remove(from: &request.fields)
         users.rules.removeOwnLogins(of: user.name, from: &request.fields)
-        let exchange = UserExchange(hiding: users.rules.header, within: way.held, respondingTo: sink)
+        let exchange = UserExchange(hiding: users.rules.header, within: shared.held, respondingTo: sink)
         delivery.begin(request, for: proxyTarget, through: exchange)
         return exchange
       })

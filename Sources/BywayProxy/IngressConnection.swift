@@ -41,8 +41,8 @@ final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, S
     if let connection { connection.idleSince } else { beginning }
   }
 
-  func giveUpPlace() {
-    if let connection { connection.giveUpPlace() } else { channel.close(promise: nil) }
+  func closeIdle() {
+    if let connection { connection.closeIdle() } else { channel.close(promise: nil) }
   }
 
   func drain() {

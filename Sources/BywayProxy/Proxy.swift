@@ -11,14 +11,14 @@ public import NIOPosix
 /// The link and every connection that uses it live on one event loop. Safe on any thread.
 public final class Proxy: Sendable {
   private let acceptor: Acceptor
-  let way: ProxyWay
+  let shared: ProxyState
   private let announcer: Announcer
 
   /// The address at which it listens, as bound.
-  public var address: LinkAddress { acceptor.addresses.first ?? way.listen }
+  public var address: LinkAddress { acceptor.addresses.first ?? shared.listen }
 
   /// The same address as configured.
-  package var configuredAddress: LinkAddress { way.listen }
+  package var configuredAddress: LinkAddress { shared.listen }
 
   /// The default device's link, as bound if the gateway dials it; `nil` if there is none.
   public var linkAddress: LinkAddress? {
@@ -39,14 +39,14 @@ public final class Proxy: Sendable {
   /// - Throws: `BywayError` if a name is invalid.
   package init(_ configuration: ProxyConfiguration, group: any EventLoopGroup) throws {
     let eventLoop = group.next()
-    let way = try ProxyWay(configuration, on: eventLoop)
-    self.way = way
-    announcer = Announcer(way.devices)
+    let shared = try ProxyState(configuration, on: eventLoop)
+    self.shared = shared
+    announcer = Announcer(shared.devices)
     acceptor = Acceptor(
       group: eventLoop, limit: ConnectionLimit(configuration.maximumConnections), logger: configuration.logger
     ) { channel, listen, logger in
-      let handler = ProxyHandler(way, by: ConnectionContext(channel, by: listen))
-      return try IngressConnection.start(on: channel, handler: handler, configuration: way.server(listen, logger))
+      let handler = ProxyHandler(shared, by: ConnectionContext(channel, by: listen))
+      return try IngressConnection.start(on: channel, handler: handler, configuration: shared.server(listen, logger))
     }
   }
 
@@ -54,7 +54,7 @@ public final class Proxy: Sendable {
   /// - Parameter held: as in ``prepare(_:besides:)``.
   /// - Throws: `BywayError` if it cannot listen on one of them.
   package func open(besides held: Set<String> = []) async throws -> Changeover {
-    try await changeover(to: try await way.open(), besides: held)
+    try await changeover(to: try await shared.open(), besides: held)
   }
 
   private func warnIfOpen(_ configuration: ProxyConfiguration) async {
@@ -91,17 +91,17 @@ public final class Proxy: Sendable {
   package func prepare(
     _ configuration: ProxyConfiguration, besides held: Set<String> = []
   ) async throws -> Changeover {
-    try await changeover(to: try await way.prepare(configuration), besides: held)
+    try await changeover(to: try await shared.prepare(configuration), besides: held)
   }
 
-  private func changeover(to next: ProxyWay.Preparation, besides held: Set<String>) async throws -> Changeover {
+  private func changeover(to next: ProxyState.Preparation, besides held: Set<String>) async throws -> Changeover {
     let rest = Changeover.Rest {
-      await self.way.commit(next)
+      await self.shared.commit(next)
       await self.warnIfOpen(next.configuration)
       await self.announcer.announce(
         by: next.configuration.announcement, at: self.address, logger: next.configuration.logger)
-    } abandon: {
-      await self.way.devices.abandon(next.devices)
+    } cancel: {
+      await self.shared.devices.cancel(next.devices)
     }
     return try await acceptor.prepare([next.configuration.listen], besides: held, rest)
   }
@@ -116,25 +116,25 @@ public final class Proxy: Sendable {
   }
 
   /// Measures a round trip to a device; `nil`: to the default one.
-  package func ping(_ device: DeviceName? = nil) async throws -> TimeAmount { try await way.devices.ping(device) }
+  package func ping(_ device: DeviceName? = nil) async throws -> TimeAmount { try await shared.devices.ping(device) }
 
   /// Sends a request like an admitted request of a client.
   /// - Parameter listener: the name that observers get instead of an address.
   package func send(_ request: Request, from listener: String) async throws -> Response {
-    try await way.send(request, from: listener)
+    try await shared.send(request, from: listener)
   }
 
   /// Reports the state of the links to its devices: the default device's first, those of patterns only while they are open.
-  public func links() async -> [LinkReport] { await way.devices.linkReports() }
+  public func links() async -> [LinkReport] { await shared.devices.linkReports() }
 
   /// Reports the same at first and after each change; a line's counters change with each frame.
   /// - Parameter pause: the time between two checks while a reader waits for the next element.
   public func linkChanges(lookingEvery pause: Duration = .seconds(1)) -> LinkChanges {
-    LinkChanges(every: pause) { [way] in await way.devices.linkReports() }
+    LinkChanges(every: pause) { [shared] in await shared.devices.linkReports() }
   }
 
   /// Lists the devices with their current state.
-  package func devices() async -> [DeviceEntry] { await way.devices.entries() }
+  package func devices() async -> [DeviceEntry] { await shared.devices.entries() }
 
   /// Returns the line statistics of the default device's link; `nil` if the link has no line or is down.
   package func lineStatistics() async -> LineStatistics? { await devices().first { $0.name == nil }?.status.line }
@@ -142,9 +142,9 @@ public final class Proxy: Sendable {
   /// Accepts no more connections, lets running requests finish within that time, then closes remaining connections and the link.
   public func stop(within patience: TimeAmount) async {
     await announcer.stop()
-    way.endEvents()
+    shared.endEvents()
     await acceptor.stop(within: patience)
-    await way.shutDown()
+    await shared.shutDown()
   }
 }
 

@@ -4,22 +4,22 @@ import NIOCore
 
 /// Passes on admitted requests of authorized users, and answers all others itself.
 final class ProxyHandler: ExchangeHandler {
-  private let way: ProxyWay
+  private let shared: ProxyState
   private let context: ConnectionContext
 
-  init(_ way: ProxyWay, by context: ConnectionContext) {
-    self.way = way
+  init(_ shared: ProxyState, by context: ConnectionContext) {
+    self.shared = shared
     self.context = context
   }
 
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     var request = request
-    let terms = way.terms
+    let terms = shared.terms
     let isForProxy = request.fields.contains(.targetForm) || request.fields.asksForTunnel
     let proxyTarget: ProxyTarget
     do throws(BywayError) {
       context.settleScheme(of: &request.fields, terms.users?.rules)
-      if !context.isGuarded { try way.settleName(of: &request.fields) }
+      if !context.isGuarded { try shared.settleName(of: &request.fields) }
       proxyTarget = try terms.rules.admit(
         &request.fields, port: context.port, namesCount: context.isGuarded,
         pagesCount: context.isJudged(terms.users?.rules))
@@ -35,12 +35,12 @@ final class ProxyHandler: ExchangeHandler {
         return DiscardingRequestSink()
       }
     }
-    let exchange = UserExchange(hiding: users.rules.header, within: way.held, respondingTo: sink)
+    let exchange = UserExchange(hiding: users.rules.header, within: shared.held, respondingTo: sink)
     receive(request, for: proxyTarget, isForProxy: isForProxy, users, exchange)
     return exchange
   }
 
-  private var delivery: Delivery { Delivery(way: way, context: context) }
+  private var delivery: Delivery { Delivery(shared: shared, context: context) }
 
   // MARK: Users
 
@@ -55,7 +55,7 @@ final class ProxyHandler: ExchangeHandler {
       let later: (UserAuthenticator.Identity) -> Void = { [self, bare] identity in
         guard !exchange.isOver else { return }
         // A reload has replaced the users in the meantime.
-        if let now = way.terms.users, now !== users {
+        if let now = shared.terms.users, now !== users {
           return receive(request, for: proxyTarget, isForProxy: isForProxy, now, exchange)
         }
         settle(bare, for: proxyTarget, identity, login.name, exchange)
@@ -80,10 +80,10 @@ final class ProxyHandler: ExchangeHandler {
     case .unknown(let refusal):
       if let reason = refusal.reason {
         // A client without a name may request anything, so its target is not recorded.
-        let resource = name == nil ? nil : proxyTarget.resource(hasMain: way.terms.hasMain)
-        way.audit.refused(reason, name, resource, from: context.peer)
+        let resource = name == nil ? nil : proxyTarget.resource(hasMain: shared.terms.hasMain)
+        shared.audit.refused(reason, name, resource, from: context.peer)
       }
-      let hop = way.hop
+      let hop = shared.hop
       exchange.refuse { refusal.answer(request.fields, hop: hop, to: $0) }
     case .claimed: break
     }

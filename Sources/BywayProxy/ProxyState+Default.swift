@@ -1,7 +1,7 @@
 import Byway
 import HTTPWire
 
-extension ProxyWay {
+extension ProxyState {
   /// Gives a request on a Unix socket the default device's name if it names no known device. Programs send any name there,
   /// because a socket has none: `api.moby.localhost`, `d`.
   ///

@@ -22,7 +22,7 @@ struct ProxyTerms {
 /// The devices and rules that all connections of a proxy share, under the configuration in force.
 ///
 /// `@unchecked Sendable`: properties that are not Sendable are used on `eventLoop` only.
-final class ProxyWay: @unchecked Sendable {
+final class ProxyState: @unchecked Sendable {
   let eventLoop: any EventLoop
   let devices: DeviceTable
   /// The list of devices. Used on the event loop.
@@ -188,14 +188,14 @@ final class ProxyWay: @unchecked Sendable {
 
 /// The handler of admitted requests, under the configuration in force.
 private final class InnerHandler: ExchangeHandler {
-  private let way: ProxyWay
+  private let shared: ProxyState
 
-  init(_ way: ProxyWay) {
-    self.way = way
+  init(_ shared: ProxyState) {
+    self.shared = shared
   }
 
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-    way.terms.next.begin(request, respondingTo: sink)
+    shared.terms.next.begin(request, respondingTo: sink)
   }
 }
 

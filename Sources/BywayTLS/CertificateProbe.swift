@@ -5,7 +5,7 @@ import Synchronization
 
 /// Fetches the certificate of a server behind a link, valid or not, to show it to a user. The handshake ends there, and no user data is
 /// sent.
-package final class ShownCertificate: Interceptor {
+package final class CertificateProbe: Interceptor {
   private static let timeout = TimeAmount.seconds(30)
 
   private let host: String
@@ -20,7 +20,7 @@ package final class ShownCertificate: Interceptor {
   /// - Parameter link: a link whose gateway must allow the tunnel.
   /// - Throws: `BywayError` if no server answers there with TLS.
   package static func fetch(from host: String, port: Int, over link: Link) async throws -> NIOSSLCertificate {
-    let probe = ShownCertificate(host: host, port: port)
+    let probe = CertificateProbe(host: host, port: port)
     var configuration = BywayClient.Configuration.defaults
     configuration.patience = .zero
     configuration.interceptors = [probe]

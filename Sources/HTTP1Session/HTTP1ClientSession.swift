@@ -261,8 +261,8 @@ package final class HTTP1ClientSession: ConnectionSession {
     case .exchanging(let exchange):
       // If a tunnel was refused, only the request itself was sent.
       guard exchange.request.isSent, parser.isReusable else { return end(.abort(byReset: false)) }
-      gate.forget()
-      output.forgetContent()
+      gate.end()
+      output.stopCountingContent()
       if early.readableBytes > 0 { early = ByteBuffer() }
       state = .idle(since: lastProgress)
     case .tunnel:
@@ -383,7 +383,7 @@ package final class HTTP1ClientSession: ConnectionSession {
   private func end(_ ending: ConnectionEnding) {
     self.ending = ending
     state = .ended
-    gate.forget()
-    if case .abort = ending { output.removeAll() } else { output.forgetContent() }
+    gate.end()
+    if case .abort = ending { output.removeAll() } else { output.stopCountingContent() }
   }
 }

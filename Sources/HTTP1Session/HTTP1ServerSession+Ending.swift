@@ -65,8 +65,8 @@ extension HTTP1ServerSession {
   /// Ends our direction after everything is written, and waits a moment for the client to end its own. Closing with unread
   /// input would cause a reset, which may overtake the response (RFC 9112 §9.6).
   func close() {
-    gate.forget()
-    output.forgetContent()
+    gate.end()
+    output.stopCountingContent()
     state = .closing(until: now + timeouts.unread)
     ending = isInputEnded ? .close(within: timeouts.unread) : .endOutput
   }
@@ -74,7 +74,7 @@ extension HTTP1ServerSession {
   func end(_ ending: ConnectionEnding) {
     self.ending = ending
     state = .ended
-    gate.forget()
-    output.forgetContent()
+    gate.end()
+    output.stopCountingContent()
   }
 }

@@ -343,8 +343,8 @@ package final class HTTP1ServerSession: ConnectionSession {
 
   private func ended() {
     pending = .closed
-    gate.forget()
-    output.forgetContent()
+    gate.end()
+    output.stopCountingContent()
     if isDraining {
       close()
     } else {

@@ -83,7 +83,7 @@ struct OutputQueue {
   }
 
   /// Stops counting the queued content, because no writer waits for it any more.
-  mutating func forgetContent() {
+  mutating func stopCountingContent() {
     credit = 0
     gathered.content = 0
     if !pieces.isEmpty {

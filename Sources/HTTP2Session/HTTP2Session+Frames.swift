@@ -80,7 +80,7 @@ extension HTTP2Session {
     guard let slice = incoming.getSlice(at: incoming.readerIndex + (bytes - base), length: count) else { return }
     stream.unread += count
     emit(.data(id, slice, endStream: false))
-    if tuner.received(count), !sendPing(.window) { tuner.abandon() }
+    if tuner.received(count), !sendPing(.window) { tuner.cancel() }
   }
 
   /// nghttp2 has checked the content length by now (RFC 9113 §8.1.1), so the body is complete.

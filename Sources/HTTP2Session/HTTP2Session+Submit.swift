@@ -74,7 +74,7 @@ extension HTTP2Session {
 
   /// Cancels the stream: drops queued bytes, and ignores bytes that still arrive.
   package func reset(_ id: StreamID, _ code: HTTP2ErrorCode) {
-    if let stream = streams[id], !stream.isReset { abandon(stream, code) }
+    if let stream = streams[id], !stream.isReset { reset(stream, code) }
   }
 
   /// Withdraws unsent requests that exceed the peer's new limit, the latest first.
@@ -124,7 +124,7 @@ extension HTTP2Session {
     }
   }
 
-  func abandon(_ stream: HTTP2Stream, _ code: HTTP2ErrorCode) {
+  func reset(_ stream: HTTP2Stream, _ code: HTTP2ErrorCode) {
     scheduler.remove(stream)
     if turn == stream.id { turn = nil }
     stream.output = .reset(code)

@@ -171,7 +171,7 @@ extension HTTP2Session {
   /// Handles a head or trailers that nghttp2 dropped, for example because they were too large. Without this, the stream would
   /// never end.
   func headersNotSent(_ id: StreamID) {
-    if let stream = streams[id], !stream.isReset { abandon(stream, .internalError) }
+    if let stream = streams[id], !stream.isReset { reset(stream, .internalError) }
   }
 
   func resetSent(_ id: StreamID) {

@@ -49,7 +49,7 @@ struct WindowTuner {
   }
 
   /// Drops the sample, because no PING could be sent.
-  mutating func abandon() {
+  mutating func cancel() {
     sample = nil
   }
 }

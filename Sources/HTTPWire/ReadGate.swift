@@ -26,7 +26,7 @@ package struct ReadGate {
   /// Begins another exchange.
   /// - Parameter readAhead: the budget for the exchange; `nil`: the default limit.
   package mutating func begin(_ readAhead: ReadAhead? = nil) {
-    forget()
+    end()
     guard let readAhead else { return }
     self.readAhead = readAhead
     limit = ReadAhead.share
@@ -34,7 +34,7 @@ package struct ReadGate {
   }
 
   /// Ends the exchange.
-  package mutating func forget() {
+  package mutating func end() {
     unconsumed = 0
     readAhead.take()?.giveBack(borrowed)
     borrowed = 0

@@ -201,7 +201,7 @@ import Testing
   }
 
   @Test("reopening closes the renamed file, so that deleting it frees its space")
-  func letGo() throws {
+  func renamedFile() throws {
     var file = try AccessLogFile(path)
     for round in 0..<3 {
       #expect(rename(path, "\(path).\(round)") == 0)

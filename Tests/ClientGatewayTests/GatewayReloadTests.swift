@@ -108,9 +108,9 @@ import Testing
     }
     let gateway = try await Gateway.start(configuration("old", [first]))
     let client = BywayClient(first)
-    let abandoned = try await gateway.prepare(configuration("never", [first, fresh]))
+    let cancelled = try await gateway.prepare(configuration("never", [first, fresh]))
     #expect(try await text(client) == "old")
-    await abandoned.abandon()
+    await cancelled.cancel()
     #expect(gateway.addresses == [first.address])
     let closed = impatient(fresh)
     await #expect(throws: BywayError.self) { try await self.text(closed) }
@@ -153,12 +153,12 @@ import Testing
       ]
       var wanted: Set<String> = []
       for changeover in changeovers { wanted.formUnion(await changeover.wanted) }
-      for changeover in changeovers { await changeover.vacate(wanted, within: .seconds(1)) }
+      for changeover in changeovers { await changeover.drain(wanted, within: .seconds(1)) }
       do {
         for changeover in changeovers { try await changeover.openRest() }
       } catch {
         for changeover in changeovers { await changeover.closeOpened() }
-        for changeover in changeovers { await changeover.abandon() }
+        for changeover in changeovers { await changeover.cancel() }
         throw error
       }
       for changeover in changeovers { await changeover.commit(within: .zero) }

@@ -39,7 +39,7 @@ extension EndToEnd {
       let passage = try await Passage(over: .unix)
       #expect(try await Curl.fetch(passage.url + "/bytes?size=1000").status == 200)
       let processes = [passage.gateway, passage.proxy].compactMap(\.self)
-      for process in processes { try process.forgetPeakMemory() }
+      for process in processes { try process.resetPeakMemory() }
       let before = try processes.map { try $0.memory().resident }
       let answer = try await Script.raw.run(
         "\(passage.endpoint)", attack, "--streams", "256", "--target", "/bytes?size=4194304", "--deadline", "8",

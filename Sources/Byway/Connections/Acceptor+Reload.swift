@@ -12,7 +12,7 @@ extension Acceptor {
   ) async throws -> Changeover {
     let changeover = Changeover(self, to: links, rest)
     do { try await changeover.open(besides: held) } catch {
-      await changeover.abandon()
+      await changeover.cancel()
       throw error
     }
     return changeover
@@ -56,9 +56,9 @@ extension Changeover {
   /// Completes the change of a single acceptor: opens the rest too, and puts it into effect.
   /// - Throws: ``BywayError`` where a link cannot be listened on. Then everything is as before.
   package func complete(within patience: TimeAmount) async throws {
-    await vacate(wanted, within: patience)
+    await drain(wanted, within: patience)
     do { try await openRest() } catch {
-      await abandon()
+      await cancel()
       throw error
     }
     await commit(within: patience)

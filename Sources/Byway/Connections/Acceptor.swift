@@ -94,26 +94,26 @@ package final class Acceptor: Sendable {
       return state.endpoints
     }
     let deadline = NIODeadline.now() + patience
-    await leave(endpoints, by: deadline)
+    await drain(endpoints, by: deadline)
     // Connections of links that were removed before.
     await drain(state.withLock { $0.connections.values.map(\.box) }, by: deadline)
     try? await waitUntilEnded()
   }
 
-  func leave(_ endpoints: [Endpoint], by deadline: NIODeadline) async {
+  func drain(_ endpoints: [Endpoint], by deadline: NIODeadline) async {
     await withTaskGroup(of: Void.self) { group in
-      for endpoint in endpoints { group.addTask { await self.leave(endpoint, by: deadline) } }
+      for endpoint in endpoints { group.addTask { await self.drain(endpoint, by: deadline) } }
     }
   }
 
   /// Closes these listeners. Their connections may finish by the deadline, which is not waited for.
-  func depart(from endpoints: [Endpoint], by deadline: NIODeadline) async {
+  func startDraining(_ endpoints: [Endpoint], by deadline: NIODeadline) async {
     for endpoint in endpoints { await close(endpoint) }
     // Ends by the deadline, and with the connections, which the acceptor waits for.
     for endpoint in endpoints { Task { await self.drain(self.connections(of: endpoint), by: deadline) } }
   }
 
-  private func leave(_ endpoint: Endpoint, by deadline: NIODeadline) async {
+  private func drain(_ endpoint: Endpoint, by deadline: NIODeadline) async {
     await close(endpoint)
     await drain(connections(of: endpoint), by: deadline)
   }
@@ -207,7 +207,7 @@ package final class Acceptor: Sendable {
     let latest = NIODeadline.now() - shortestIdleness
     let idle = boxes.compactMap { box in box.idleSince.map { (since: $0, box) } }
     for (_, box) in idle.filter({ $0.since <= latest }).sorted(by: { $0.since < $1.since }).prefix(count) {
-      box.giveUpPlace()
+      box.closeIdle()
     }
   }
 

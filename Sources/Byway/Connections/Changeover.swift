@@ -3,8 +3,8 @@ package import NIOCore
 /// The switch of an ``Acceptor`` and its service to other links and another configuration. All links are opened first, and take effect with
 /// ``commit(within:)``.
 ///
-/// Acceptors that change together may need each other's addresses. So each is prepared with the free ones, then all ``vacate(_:within:)``
-/// what others want, and then each opens that with ``openRest()``. At the end exactly one of ``commit(within:)`` and ``abandon()`` is
+/// Acceptors that change together may need each other's addresses. So each is prepared with the free ones, then all ``drain(_:within:)``
+/// what others want, and then each opens that with ``openRest()``. At the end exactly one of ``commit(within:)`` and ``cancel()`` is
 /// called; neither can fail.
 package actor Changeover {
   /// The other resources that change with the links.
@@ -12,13 +12,13 @@ package actor Changeover {
     /// Puts them into effect, after all links are open and before a new link accepts connections.
     package let commit: @Sendable () async -> Void
     /// Releases what was opened for them.
-    package let abandon: @Sendable () async -> Void
+    package let cancel: @Sendable () async -> Void
 
     package init(
-      commit: @escaping @Sendable () async -> Void = {}, abandon: @escaping @Sendable () async -> Void = {}
+      commit: @escaping @Sendable () async -> Void = {}, cancel: @escaping @Sendable () async -> Void = {}
     ) {
       self.commit = commit
-      self.abandon = abandon
+      self.cancel = cancel
     }
   }
 
@@ -29,10 +29,10 @@ package actor Changeover {
   private let staysUp: EventLoopPromise<Void>
   /// The listeners to keep, by the index of their link.
   private let kept: [Int: Acceptor.Endpoint]
-  private let leaving: [Acceptor.Endpoint]
+  private let removed: [Acceptor.Endpoint]
   private var opened: [Int: Acceptor.Endpoint] = [:]
-  /// Leaving listeners that are closed already, because their address is needed.
-  private var vacated: [Acceptor.Endpoint] = []
+  /// Removed listeners that are closed already, because their address is needed.
+  private var drained: [Acceptor.Endpoint] = []
   private var renewals: [@Sendable () -> Void] = []
 
   init(_ acceptor: Acceptor, to links: [Link], _ rest: Rest) {
@@ -40,14 +40,14 @@ package actor Changeover {
     self.links = links
     self.rest = rest
     staysUp = acceptor.stayingUp()
-    var leaving = acceptor.state.withLock(\.endpoints)
+    var removed = acceptor.state.withLock(\.endpoints)
     var kept: [Int: Acceptor.Endpoint] = [:]
     for (index, link) in links.enumerated() {
-      guard let place = leaving.firstIndex(where: { $0.link.address == link.address }) else { continue }
-      kept[index] = leaving.remove(at: place)
+      guard let place = removed.firstIndex(where: { $0.link.address == link.address }) else { continue }
+      kept[index] = removed.remove(at: place)
     }
     self.kept = kept
-    self.leaving = leaving
+    self.removed = removed
   }
 
   deinit {
@@ -58,7 +58,7 @@ package actor Changeover {
   /// - Parameter held: addresses of other acceptors that change at the same time.
   func open(besides held: Set<String>) async throws {
     for endpoint in kept.values { renewals.append(try await endpoint.listener.reread()) }
-    let taken = held.union(leaving.map(\.link.address.place))
+    let taken = held.union(removed.map(\.link.address.place))
     for index in links.indices where kept[index] == nil && !taken.contains(links[index].address.place) {
       opened[index] = try await acceptor.open(links[index])
     }
@@ -69,12 +69,12 @@ package actor Changeover {
     Set(links.indices.filter { kept[$0] == nil && opened[$0] == nil }.map { links[$0].address.place })
   }
 
-  /// Leaves those of these addresses that it will not need. Their connections have that time to end.
-  package func vacate(_ places: Set<String>, within patience: TimeAmount) async {
-    for endpoint in leaving where places.contains(endpoint.link.address.place) {
-      guard !vacated.contains(where: { $0 === endpoint }) else { continue }
-      vacated.append(endpoint)
-      await acceptor.leave([endpoint], by: .now() + patience)
+  /// Drains the listeners at those of these addresses that it will not need. Their connections have that time to end.
+  package func drain(_ places: Set<String>, within patience: TimeAmount) async {
+    for endpoint in removed where places.contains(endpoint.link.address.place) {
+      guard !drained.contains(where: { $0 === endpoint }) else { continue }
+      drained.append(endpoint)
+      await acceptor.drain([endpoint], by: .now() + patience)
     }
   }
 
@@ -99,12 +99,12 @@ package actor Changeover {
     let fresh = links.indices.compactMap { opened[$0] }
     for endpoint in fresh { acceptor.accept(from: endpoint) }
     acceptor.run()
-    let gone = isStopping ? fresh : leaving.filter { endpoint in !vacated.contains { $0 === endpoint } }
-    await acceptor.depart(from: gone, by: .now() + patience)
+    let gone = isStopping ? fresh : removed.filter { endpoint in !drained.contains { $0 === endpoint } }
+    await acceptor.startDraining(gone, by: .now() + patience)
     staysUp.succeed()
   }
 
-  /// Does the first half of ``abandon()``, for several acceptors that exchange addresses: each releases what it opened before any of them
+  /// Does the first half of ``cancel()``, for several acceptors that exchange addresses: each releases what it opened before any of them
   /// reopens its previous links.
   package func closeOpened() async {
     for endpoint in opened.values { await endpoint.listener.close() }
@@ -112,10 +112,10 @@ package actor Changeover {
   }
 
   /// Restores the previous state.
-  package func abandon() async {
+  package func cancel() async {
     await closeOpened()
-    await acceptor.reopen(vacated)
-    await rest.abandon()
+    await acceptor.reopen(drained)
+    await rest.cancel()
     staysUp.succeed()
   }
 }

@@ -33,8 +33,8 @@ final class ConnectionBox: @unchecked Sendable {
   var idleSince: NIODeadline? { connection?.idleSince }
 
   /// Closes it to make room for others. On the channel's event loop.
-  func giveUpPlace() {
-    connection?.giveUpPlace()
+  func closeIdle() {
+    connection?.closeIdle()
   }
 
   func ended() async {

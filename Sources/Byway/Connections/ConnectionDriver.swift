@@ -208,8 +208,8 @@ final class ConnectionDriver: ChannelDuplexHandler {
   }
 
   /// The same, and drops what the line has not carried yet: it is about to be sent over another link.
-  func abandon(_ error: BywayError) {
-    stream?.abandon()
+  func abort(_ error: BywayError) {
+    stream?.abort()
     fail(error)
   }
 

@@ -107,8 +107,8 @@ final class HTTP1ClientConnection {
   }
 
   /// Ends at once, and fails its exchange with that error.
-  func giveUp(_ error: BywayError) {
-    driver.abandon(error)
+  func abort(_ error: BywayError) {
+    driver.abort(error)
   }
 
   /// Begins an exchange.

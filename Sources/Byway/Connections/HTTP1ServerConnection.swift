@@ -29,7 +29,7 @@ package final class HTTP1ServerConnection: ServedConnection {
     on channel: any Channel, handler: any ExchangeHandler, configuration: ServerConfiguration
   ) -> HTTP1ServerConnection {
     let connection = HTTP1ServerConnection(channel, handler, configuration)
-    connection.memory.open { connection.shed() }
+    connection.memory.open { connection.drop() }
     connection.driver.start(for: connection)
     return connection
   }
@@ -48,9 +48,9 @@ package final class HTTP1ServerConnection: ServedConnection {
       configuration, readAhead: ReadAhead(lending: configuration.memory), memory: memory)
   }
 
-  private func shed() -> Bool {
+  private func drop() -> Bool {
     guard let exchange = exchange?.1, exchange.held > 0 else { return false }
-    exchange.shed()
+    exchange.drop()
     return true
   }
 
@@ -63,7 +63,7 @@ package final class HTTP1ServerConnection: ServedConnection {
 
   package var idleSince: NIODeadline? { session.idleSince }
 
-  package func giveUpPlace() {
+  package func closeIdle() {
     driver.abort()
   }
 
@@ -161,7 +161,7 @@ extension HTTP1ServerConnection: ConnectionOwner {
     isWatching = false
     guard session.isExchanging, hasInputEnded || driver.isReadHeldBack else { return }
     absenceLooks += 1
-    if AbandonedSocket.isOtherEnd(of: driver.channel) {
+    if OrphanedSocket.isOtherEnd(of: driver.channel) {
       driver.note(BywayError(.cancelled, "The client has closed its socket."))
       driver.abort()
     } else {

@@ -153,8 +153,8 @@ final class HTTP2ClientConnection {
   private var refusesRequests: BywayError { BywayError(.linkLost, "\(name) refuses requests.", processing: .none) }
 
   /// Ends at once, and fails its exchanges with that error.
-  func giveUp(_ error: BywayError) {
-    driver.abandon(error)
+  func abort(_ error: BywayError) {
+    driver.abort(error)
   }
 
   private func closeIfDrained() {

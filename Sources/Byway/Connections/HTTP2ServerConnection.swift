@@ -39,7 +39,7 @@ package final class HTTP2ServerConnection: ServedConnection {
     on channel: any Channel, handler: any ExchangeHandler, configuration: ServerConfiguration
   ) -> HTTP2ServerConnection {
     let connection = HTTP2ServerConnection(channel, handler, configuration)
-    connection.memory.open { connection.shed() }
+    connection.memory.open { connection.drop() }
     connection.driver.start(for: connection)
     return connection
   }
@@ -61,12 +61,12 @@ package final class HTTP2ServerConnection: ServedConnection {
     via = "2.0 \(configuration.hop)"
   }
 
-  private func shed() -> Bool {
+  private func drop() -> Bool {
     let now = driver.eventLoop.now
     guard let exchange = exchanges.values.max(by: { $0.rank(at: now) < $1.rank(at: now) }), exchange.held > 0 else {
       return false
     }
-    exchange.shed()
+    exchange.drop()
     return true
   }
 
@@ -89,7 +89,7 @@ package final class HTTP2ServerConnection: ServedConnection {
 
   package var idleSince: NIODeadline? { exchanges.isEmpty ? lastEnd : nil }
 
-  package func giveUpPlace() {
+  package func closeIdle() {
     session.goAway(.noError)
     driver.close()
   }

@@ -9,7 +9,7 @@ package protocol ServedConnection: AnyObject {
   var idleSince: NIODeadline? { get }
 
   /// Ends it at once, to make room for other connections.
-  func giveUpPlace()
+  func closeIdle()
 
   /// Accepts no more requests, lets the running ones finish, then closes the channel.
   func drain()

@@ -127,7 +127,7 @@ final class ServedExchange: ResponseSink {
   func rank(at now: NIODeadline) -> HeldRank { HeldRank(bytes: held, movedAt: movedAt, now: now) }
 
   /// Fails the exchange, because memory is short and it holds more than others.
-  func shed() {
+  func drop() {
     let error = BywayError(
       .refused, "The memory for requests and responses that wait is used up: try again.", processing: .possible)
     upstream.take()?.cancel(error)

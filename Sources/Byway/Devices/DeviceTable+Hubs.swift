@@ -57,7 +57,7 @@ extension DeviceTable {
     dialed.tidy(at: eventLoop.now)
     if let known = dialed[name], known.isCertified != isCertified {
       guard isCertified else { return nil }
-      dialed.forget(name)
+      dialed.remove(name)
     }
     return try dialed.device(named: name, from: peer) {
       OpenDevice(

@@ -178,7 +178,7 @@ package final class DeviceTable: @unchecked Sendable {
       do {
         if let renew = try await device.listen() { preparation.renewals.append(renew) }
       } catch {
-        await abandon(preparation)
+        await cancel(preparation)
         if known[links.identity] == nil { await device.shutDown() }
         throw error
       }
@@ -186,14 +186,14 @@ package final class DeviceTable: @unchecked Sendable {
       if known[links.identity] == nil { preparation.fresh.append(device) }
     }
     do { try await prepareHubs(of: directory, terms, in: &preparation) } catch {
-      await abandon(preparation)
+      await cancel(preparation)
       throw error
     }
     return preparation
   }
 
   /// Closes what was prepared. Any thread.
-  package func abandon(_ preparation: Preparation) async {
+  package func cancel(_ preparation: Preparation) async {
     for device in preparation.fresh { await device.shutDown() }
     try? await eventLoop.submit { for hub in preparation.hubs.values { hub.shutDown() } }.get()
   }

@@ -45,13 +45,13 @@ struct DialedDevices {
     named name: DeviceName, from peer: HubPeer?, _ make: () -> OpenDevice
   ) throws(BywayError) -> OpenDevice? {
     if let known = devices[name] { return known }
-    if let peer, let own = names[peer], own.count >= perPeer, !forgetLongestAway(of: own) {
+    if let peer, let own = names[peer], own.count >= perPeer, !removeLongestAway(of: own) {
       throw BywayError(
         .refused,
         "A gateway that has dialed is refused, because its address has \(own.count) names already: allow more with "
           + "--max-names-per-peer, or have gateways show certificates (a hub with tls: and ca=).", processing: .none)
     }
-    guard devices.count < limit || forgetLongestAway(of: devices.keys) else { return nil }
+    guard devices.count < limit || removeLongestAway(of: devices.keys) else { return nil }
     let device = make()
     devices[name] = device
     peers[name] = peer
@@ -69,11 +69,11 @@ struct DialedDevices {
     nextLook = now + Self.pause
     for (name, device) in devices {
       let isGone = device.upstream.status.lastSeen.map { now - $0 >= Self.patience } ?? false
-      if isGone || isUnwanted(name, device) { forget(name) }
+      if isGone || isUnwanted(name, device) { remove(name) }
     }
   }
 
-  mutating func forget(_ name: DeviceName) {
+  mutating func remove(_ name: DeviceName) {
     devices.removeValue(forKey: name)?.upstream.retire()
     guard let peer = peers.removeValue(forKey: name) else { return }
     names[peer]?.remove(name)
@@ -81,10 +81,10 @@ struct DialedDevices {
   }
 
   /// Removes the device of these names that has been disconnected for longest. Connected devices are kept.
-  private mutating func forgetLongestAway(of names: some Sequence<DeviceName>) -> Bool {
+  private mutating func removeLongestAway(of names: some Sequence<DeviceName>) -> Bool {
     let away = names.compactMap { name in devices[name]?.upstream.status.lastSeen.map { (since: $0, name: name) } }
     guard let name = away.min(by: { $0.since < $1.since })?.name else { return false }
-    forget(name)
+    remove(name)
     return true
   }
 

@@ -26,7 +26,7 @@ final class BodyPump: @unchecked Sendable {
     nonisolated(unsafe) let (write, finish, failed) = (write, finish, failed)
     task = Task(executorPreference: executor) { [self] in
       do {
-        defer { gate.forget() }
+        defer { gate.end() }
         let trailers = try await run(body, write: write)
         if !isCancelled { finish(trailers.map(FieldSection.init)) }
       } catch {
@@ -42,7 +42,7 @@ final class BodyPump: @unchecked Sendable {
 
   func cancel() {
     isCancelled = true
-    gate.forget()
+    gate.end()
     task?.cancel()
     waiter.take()?.resume(throwing: CancellationError())
   }

@@ -152,7 +152,7 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
     }
     let body = IncomingBody(on: executor.eventLoop)
     body.onConsumed = { self.upstream?.didConsumeResponse($0) }
-    body.onAbandoned = { self.cancel() }
+    body.onCancelled = { self.cancel() }
     responseBody = body
     let length = head.withValue(of: .contentLength, FieldGrammar.length) ?? nil
     continuation.take()?.resume(returning: Response(response, body: Body(IncomingBodyHandle(body), length: length)))

@@ -8,7 +8,7 @@ import Primitives
 /// is trusted.
 struct TrustedPath: ~Copyable {
   /// Why a component of the path is rejected.
-  struct Distrust: Error {
+  struct Rejection: Error {
     let place: String
     let reason: Reason
 
@@ -40,15 +40,15 @@ struct TrustedPath: ~Copyable {
   private var place = ""
   private var links = 0
   /// The first error. Thrown only if the folder exists or is to be created: without a folder there is no untrusted content.
-  private var distrust: Distrust?
+  private var rejection: Rejection?
 
   /// - Returns: an open descriptor of the folder; `nil` if it does not exist and is not to be created.
-  static func open(_ path: String, making: Making) throws(Distrust) -> CInt? {
+  static func open(_ path: String, making: Making) throws(Rejection) -> CInt? {
     var way = try TrustedPath(path, making: making)
     return try way.walk()
   }
 
-  private init(_ path: String, making: Making) throws(Distrust) {
+  private init(_ path: String, making: Making) throws(Rejection) {
     self.making = making
     descriptor = -1
     let absolute = path.hasPrefix("/") ? path : try Self.workingFolder() + "/" + path
@@ -60,11 +60,11 @@ struct TrustedPath: ~Copyable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  private mutating func walk() throws(Distrust) -> CInt? {
+  private mutating func walk() throws(Rejection) -> CInt? {
     while let name = names.popLast() {
       guard try step(String(name)) else { return nil }
     }
-    if let distrust { throw distrust }
+    if let rejection { throw rejection }
     // Another descriptor of the same folder, which can be read.
     let readable = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard readable >= 0 else { throw failure(errno, at: place) }
@@ -72,7 +72,7 @@ struct TrustedPath: ~Copyable {
   }
 
   /// - Returns: `false` if the entry does not exist and is not to be created.
-  private mutating func step(_ name: String) throws(Distrust) -> Bool {
+  private mutating func step(_ name: String) throws(Rejection) -> Bool {
     var status = stat()
     let there = "\(place)/\(name)"
     if fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) != 0 {
@@ -80,7 +80,7 @@ struct TrustedPath: ~Copyable {
         if errno == ENOENT, making == .nothing { return false }
         throw failure(errno, at: there)
       }
-      if let distrust { throw distrust }
+      if let rejection { throw rejection }
       guard mkdirat(descriptor, name, 0o700) == 0 || errno == EEXIST else { throw failure(errno, at: there) }
     } else if status.st_mode & S_IFMT == S_IFLNK {
       try follow(name, status, at: there)
@@ -89,16 +89,16 @@ struct TrustedPath: ~Copyable {
     let next = openat(descriptor, name, Self.pathOnly | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard next >= 0 else {
       throw errno == ENOTDIR || errno == ELOOP
-        ? Distrust(place: there, reason: .noFolder) : failure(errno, at: there)
+        ? Rejection(place: there, reason: .noFolder) : failure(errno, at: there)
     }
     enter(next, as: there)
     return true
   }
 
-  private mutating func follow(_ name: String, _ status: stat, at there: String) throws(Distrust) {
+  private mutating func follow(_ name: String, _ status: stat, at there: String) throws(Rejection) {
     links += 1
-    guard links <= Self.linkLimit else { throw Distrust(place: there, reason: .tooManyLinks) }
-    if !Self.isTrusted(status.st_uid) { note(Distrust(place: there, reason: .foreignLink(status.st_uid))) }
+    guard links <= Self.linkLimit else { throw Rejection(place: there, reason: .tooManyLinks) }
+    if !Self.isTrusted(status.st_uid) { note(Rejection(place: there, reason: .foreignLink(status.st_uid))) }
     let target: String
     do {
       target = try SymbolicLink.target(of: name, in: descriptor)
@@ -109,7 +109,7 @@ struct TrustedPath: ~Copyable {
     if target.hasPrefix("/") { try goToRoot() }
   }
 
-  private mutating func goToRoot() throws(Distrust) {
+  private mutating func goToRoot() throws(Rejection) {
     let root = Glibc.open("/", Self.pathOnly | O_DIRECTORY | O_CLOEXEC)
     guard root >= 0 else { throw failure(errno, at: "/") }
     enter(root, as: "")
@@ -121,39 +121,39 @@ struct TrustedPath: ~Copyable {
     place = name
     var status = stat()
     let path = name.isEmpty ? "/" : name
-    guard fstat(next, &status) == 0 else { return note(Distrust(place: path, reason: .failure(errno))) }
+    guard fstat(next, &status) == 0 else { return note(Rejection(place: path, reason: .failure(errno))) }
     if !Self.isTrusted(status.st_uid) {
-      note(Distrust(place: path, reason: .foreign(status.st_uid)))
+      note(Rejection(place: path, reason: .foreign(status.st_uid)))
     } else if status.st_mode & 0o022 != 0, status.st_mode & S_ISVTX == 0 || names.isEmpty {
       // In a sticky folder other users may create entries: acceptable for a parent, not for the folder itself.
-      note(Distrust(place: path, reason: .writable(status.st_mode & 0o7777)))
+      note(Rejection(place: path, reason: .writable(status.st_mode & 0o7777)))
     }
   }
 
   /// Keeps the first error.
-  private mutating func note(_ found: Distrust) {
-    if distrust == nil { distrust = found }
+  private mutating func note(_ found: Rejection) {
+    if rejection == nil { rejection = found }
   }
 
   private mutating func push(_ path: String) {
     names += path.split(separator: "/").filter { $0 != "." }.reversed()
   }
 
-  private func failure(_ code: CInt, at place: String) -> Distrust {
-    Distrust(place: place, reason: .failure(code))
+  private func failure(_ code: CInt, at place: String) -> Rejection {
+    Rejection(place: place, reason: .failure(code))
   }
 
   /// Root is trusted because it has access in any case.
   static func isTrusted(_ owner: uid_t) -> Bool { owner == geteuid() || owner == 0 }
 
-  private static func workingFolder() throws(Distrust) -> String {
+  private static func workingFolder() throws(Rejection) -> String {
     var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
-    guard getcwd(&bytes, bytes.count) != nil else { throw Distrust(place: ".", reason: .failure(errno)) }
+    guard getcwd(&bytes, bytes.count) != nil else { throw Rejection(place: ".", reason: .failure(errno)) }
     return String(decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 }
 
-extension TrustedPath.Distrust {
+extension TrustedPath.Rejection {
   /// - Parameter path: the requested folder.
   func message(_ path: String) -> String {
     let kept = place == path ? "" : ", and so change what is in \(path)"

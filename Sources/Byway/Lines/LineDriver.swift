@@ -166,10 +166,6 @@ final class LineDriver: StreamCarrier {
     pump()
   }
 
-  func abandon() {
-    abort()
-  }
-
   // MARK: The pump
 
   /// Processes all that is due: passes events up, sends frames, and asks the session for more.

@@ -5,7 +5,7 @@ import NIOCore
 ///
 /// TCP shows the same for a client that only ends its direction and for one that has gone. It shows nothing of an end behind unread bytes.
 /// The kernel knows more about a client on the same machine: sock_diag(7).
-enum AbandonedSocket {
+enum OrphanedSocket {
   // The kernel's headers define these, but Swift does not import them.
   private static let protocolNumber: CInt = 4
   private static let queryKind: UInt16 = 20

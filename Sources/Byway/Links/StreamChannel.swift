@@ -26,14 +26,14 @@ package protocol StreamCarrier: AnyObject {
   /// Ends the stream normally, followed by ``StreamChannel/ended(_:)``.
   func close()
   /// Ends the stream now, and drops written bytes that have not been sent.
-  func abandon()
+  func abort()
 }
 
 extension StreamCarrier {
   package var interruption: LineInterruption? { nil }
   package var arrivalBegan: NIODeadline? { nil }
   package func follow(_ bytes: Range<UInt64>) {}
-  package func abandon() { close() }
+  package func abort() { close() }
 }
 
 /// The user inbound events of a ``StreamChannel``.
@@ -124,12 +124,12 @@ package final class StreamChannel: Channel, @unchecked Sendable {
   }
 
   /// Ends the stream now, and drops written bytes that have not been sent. On the event loop.
-  package func abandon() {
+  package func abort() {
     guard !isClosing else { return }
     isClosing = true
     isOutputClosed = true
     inbound.removeAll()
-    carrier?.abandon()
+    carrier?.abort()
   }
 
   // MARK: For the carrier

@@ -20,7 +20,7 @@ package final class MemoryAccount: @unchecked Sendable {
   private let reportedBytes = Atomic(0)
   private let movedAt: Atomic<UInt64>
   /// Drops one exchange, and returns whether there was one. Kept until the account is closed.
-  private var shed: (() -> Bool)?
+  private var drop: (() -> Bool)?
   private var isKnown = false
 
   package init(_ budget: MemoryBudget, on eventLoop: any EventLoop) {
@@ -30,14 +30,14 @@ package final class MemoryAccount: @unchecked Sendable {
   }
 
   /// Opens the account.
-  /// - Parameter shed: drops the exchange that holds most.
-  func open(_ shed: @escaping () -> Bool) {
-    self.shed = shed
+  /// - Parameter drop: drops the exchange that holds most.
+  func open(_ drop: @escaping () -> Bool) {
+    self.drop = drop
   }
 
   /// Closes the account, which holds nothing from now on.
   func close() {
-    shed = nil
+    drop = nil
     held = 0
     report()
     if isKnown { budget.remove(self) }
@@ -46,7 +46,7 @@ package final class MemoryAccount: @unchecked Sendable {
 
   /// Counts bytes that were added or removed. No effect after ``close()``.
   func change(by bytes: Int) {
-    guard shed != nil else { return }
+    guard drop != nil else { return }
     held += bytes
     if bytes >= 0 {
       if held - reported > Self.step { report() }
@@ -68,7 +68,7 @@ package final class MemoryAccount: @unchecked Sendable {
   private func report() {
     let change = held - reported
     guard change != 0 else { return }
-    if !isKnown, shed != nil {
+    if !isKnown, drop != nil {
       isKnown = true
       budget.add(self)
       noteMoved()
@@ -87,5 +87,5 @@ package final class MemoryAccount: @unchecked Sendable {
       movedAt: .uptimeNanoseconds(movedAt.load(ordering: .relaxed)), now: now)
   }
 
-  func shedOne() -> Bool { shed?() ?? false }
+  func dropOne() -> Bool { drop?() ?? false }
 }

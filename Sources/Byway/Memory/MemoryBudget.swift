@@ -17,16 +17,16 @@ package final class MemoryBudget: Sendable, ReadAheadLender {
   private struct Register {
     var accounts: [ObjectIdentifier: MemoryAccount] = [:]
     /// The deadline for an account that was asked to drop an exchange.
-    var shedBy: NIODeadline?
+    var dropBy: NIODeadline?
   }
 
   /// The time that an event loop has for that: a blocked one must not keep others from being asked.
-  private static let shedTime = TimeAmount.seconds(1)
+  private static let dropTime = TimeAmount.seconds(1)
 
   private let heldBytes = Atomic(0)
   private let limitBytes: Atomic<Int>
   private let accountCount = Atomic(0)
-  private let shedCount = Atomic(0)
+  private let dropCount = Atomic(0)
   private let register = Mutex(Register())
   private let trim: MemoryTrim
 
@@ -46,7 +46,7 @@ package final class MemoryBudget: Sendable, ReadAheadLender {
   package var held: Int { heldBytes.load(ordering: .relaxed) }
 
   /// The number of exchanges that were dropped for lack of memory.
-  package var refused: Int { shedCount.load(ordering: .relaxed) }
+  package var refused: Int { dropCount.load(ordering: .relaxed) }
 
   /// Whether more than three quarters are used.
   package var isTight: Bool {
@@ -84,18 +84,18 @@ package final class MemoryBudget: Sendable, ReadAheadLender {
   private func makeRoom() {
     let account: MemoryAccount? = register.withLock { register in
       let now = NIODeadline.now()
-      if let shedBy = register.shedBy, now < shedBy { return nil }
+      if let dropBy = register.dropBy, now < dropBy { return nil }
       let largest = register.accounts.values.max { $0.rank(at: now) < $1.rank(at: now) }
-      register.shedBy = largest.map { _ in now + Self.shedTime }
+      register.dropBy = largest.map { _ in now + Self.dropTime }
       return largest
     }
     guard let account else { return }
     account.eventLoop.execute {
-      let hasShed = account.shedOne()
-      self.register.withLock { $0.shedBy = nil }
+      let hasDropped = account.dropOne()
+      self.register.withLock { $0.dropBy = nil }
       // An account without an exchange to drop is asked again only when more memory is used.
-      guard hasShed else { return }
-      self.shedCount.add(1, ordering: .relaxed)
+      guard hasDropped else { return }
+      self.dropCount.add(1, ordering: .relaxed)
       if self.held > self.limit { self.makeRoom() }
     }
   }

@@ -21,7 +21,7 @@ package final class IncomingBody: @unchecked Sendable {
   /// Called once when the reader waits and nothing has arrived.
   var onAwaited: (() -> Void)?
   /// Called when the reader stops before the end.
-  var onAbandoned: (() -> Void)?
+  var onCancelled: (() -> Void)?
 
   package init(on eventLoop: any EventLoop) {
     self.eventLoop = eventLoop
@@ -76,18 +76,18 @@ package final class IncomingBody: @unchecked Sendable {
     if case .complete(let trailers) = end { trailers } else { nil }
   }
 
-  fileprivate func abandon(_ error: any Error) {
+  fileprivate func cancel(_ error: any Error) {
     guard end == nil else { return }
-    let abandoned = onAbandoned
+    let cancelled = onCancelled
     fail(error)
     chunks.removeAll()
-    abandoned?()
+    cancelled?()
   }
 
   private func release() {
     // Chunks may still be read after the end, but the connection need not be notified.
     onConsumed = nil
-    onAbandoned = nil
+    onCancelled = nil
     onAwaited = nil
   }
 }
@@ -103,7 +103,7 @@ package final class IncomingBodyHandle: Sendable {
   deinit {
     let body = body
     body.eventLoop.runNowOrSoon {
-      body.abandon(BywayError(.cancelled, "The reader dropped the body before its end."))
+      body.cancel(BywayError(.cancelled, "The reader dropped the body before its end."))
     }
   }
 
@@ -114,7 +114,7 @@ package final class IncomingBodyHandle: Sendable {
         body.eventLoop.runNowOrSoon { body.take(continuation) }
       }
     } onCancel: {
-      body.eventLoop.runNowOrSoon { body.abandon(CancellationError()) }
+      body.eventLoop.runNowOrSoon { body.cancel(CancellationError()) }
     }
   }
 

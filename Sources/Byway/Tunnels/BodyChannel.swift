@@ -29,7 +29,7 @@ package final class BodyChannel: @unchecked Sendable {
     carrier = TunnelCarrier(on: eventLoop)
     outgoing.onConsumed = { [unowned self] in sent($0) }
     // The response's body reports how the exchange ended.
-    outgoing.onAbandoned = { [weak self] in self?.outputIsOver() }
+    outgoing.onCancelled = { [weak self] in self?.outputIsOver() }
   }
 
   /// `nil` after the end of the exchange.

@@ -68,7 +68,7 @@ private final class TunnelClient: ResponseSink {
     with fields: FieldSection, through handler: any ExchangeHandler, by deadline: NIODeadline
   ) -> EventLoopFuture<any Channel> {
     timer = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
-      self.giveUp(BywayError(.timedOut, "No tunnel to \(self.target) was opened in time.", processing: .none))
+      self.cancel(BywayError(.timedOut, "No tunnel to \(self.target) was opened in time.", processing: .none))
     }
     let request = handler.begin(
       ExchangeHead(fields: fields, isComplete: false, deadline: deadline), respondingTo: self)
@@ -88,13 +88,13 @@ private final class TunnelClient: ResponseSink {
       try channel.syncOptions?.setOption(.autoRead, value: false)
       try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
     } catch {
-      return giveUp(BywayError(error))
+      return cancel(BywayError(error))
     }
     carrier.open(to: .server(request))
     opened.succeed(channel)
   }
 
-  private func giveUp(_ error: BywayError) {
+  private func cancel(_ error: BywayError) {
     let request = request
     end(error)
     request?.cancel(error)
@@ -116,7 +116,7 @@ private final class TunnelClient: ResponseSink {
   func head(_ head: FieldSection, isComplete: Bool) {
     let status = head.value(of: .status).flatMap { Int($0) } ?? 0
     guard (200..<300).contains(status), !isComplete else {
-      return giveUp(refusal(head, status: status))
+      return cancel(refusal(head, status: status))
     }
     isOpen = true
     openIfAnswered()

@@ -198,7 +198,7 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     rules.admit(&response, to: request, isComplete: isComplete)
   }
 
-  func leave(_ exchange: UpstreamExchange) {
+  func remove(_ exchange: UpstreamExchange) {
     waiting.remove(exchange)
   }
 

@@ -13,12 +13,12 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
   }
 
   func connectionRefusesStreams(_ connection: HTTP2ClientConnection) {
-    leave(connection)
+    stopUsing(connection)
     if !waiting.isEmpty { connect() }
   }
 
   /// Gives the connection no more exchanges.
-  private func leave(_ connection: HTTP2ClientConnection) {
+  private func stopUsing(_ connection: HTTP2ClientConnection) {
     others.removeAll { $0 === connection }
     if configuration.sharing == .balanced { farEndChanged() }
     guard case .connected(let current) = state, current === connection else { return }
@@ -34,7 +34,7 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     lastEnd = eventLoop.now
     lastSeen = lastEnd
     ended(connection, error)
-    leave(connection)
+    stopUsing(connection)
     if let error {
       // Later exchanges fail with the reason why there is no link now.
       lastFailure = links.explain(error)
@@ -166,7 +166,7 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
     sendPings(on: connection)
     turnsChanged()
     if links.areAwaited { awaitGateway() }
-    leaveConnection()
+    drainIfRetired()
   }
 
   func connectFailed(_ failure: BywayError) {

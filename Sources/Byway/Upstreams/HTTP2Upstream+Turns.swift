@@ -39,7 +39,7 @@ extension HTTP2Upstream {
   func connectionHasRoom(_ connection: HTTP2ClientConnection) {
     if waiting.isEmpty { return }
     serveWaiting()
-    leaveConnection()
+    drainIfRetired()
   }
 
   func serveWaiting() {

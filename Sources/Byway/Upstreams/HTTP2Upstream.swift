@@ -198,7 +198,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     endSearch()
     endAwaiting()
     links.stopAwaiting()
-    leaveConnection()
+    drainIfRetired()
   }
 
   package var patience: TimeAmount {
@@ -216,7 +216,7 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     set { configuration.sharing = newValue }
   }
 
-  func leaveConnection() {
+  func drainIfRetired() {
     guard isRetired, waiting.isEmpty, case .connected(let connection) = state else { return }
     state = .idle
     for connection in [connection] + others { connection.drain() }
@@ -283,9 +283,9 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     rules.admit(&response, to: request, isComplete: isComplete)
   }
 
-  func leave(_ exchange: UpstreamExchange) {
+  func remove(_ exchange: UpstreamExchange) {
     waiting.remove(exchange)
-    if isRetired { leaveConnection() }
+    if isRetired { drainIfRetired() }
   }
 
   func explain(_ failure: RequestLife.Failure, processing: BywayError.Processing) -> BywayError {

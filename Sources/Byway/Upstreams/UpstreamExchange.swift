@@ -12,8 +12,8 @@ protocol ExchangeUpstream: AnyObject {
   func admit(_ response: inout FieldSection, to request: FieldSection, isComplete: Bool) -> BywayError?
   /// Puts an exchange on a connection, or lets it wait for one.
   func start(_ exchange: UpstreamExchange, at now: NIODeadline)
-  /// Removes an exchange from the waiting line.
-  func leave(_ exchange: UpstreamExchange)
+  /// Removes an exchange from the waiting queue.
+  func remove(_ exchange: UpstreamExchange)
   /// - Parameter processing: whether the request may have been processed.
   func explain(_ failure: RequestLife.Failure, processing: BywayError.Processing) -> BywayError
 }
@@ -295,7 +295,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
 
   private func end() {
     sink = nil
-    upstream.leave(self)
+    upstream.remove(self)
     if case .on(let connection, let id) = takePlace() { connection.cancel(id) }
   }
 

@@ -27,7 +27,7 @@ final class WaitingQueue<Exchange: WaitingExchange> {
   /// The exchanges in the order of arrival.
   private var exchanges = CircularBuffer<Exchange>()
   private var shares: [ClientKey: ClientShare] = [:]
-  private var forgetAt = WaitingQueue.memory
+  private var cleanUpAt = WaitingQueue.memory
   private var waitingClients = 0
   private var turns: UInt64 = 0
   private var isCounted = false
@@ -137,9 +137,9 @@ final class WaitingQueue<Exchange: WaitingExchange> {
 
   private func share(of client: ClientKey) -> ClientShare {
     if let share = shares[client] { return share }
-    if shares.count >= forgetAt {
+    if shares.count >= cleanUpAt {
       shares = shares.filter { $0.value.running + $0.value.waiting > 0 }
-      forgetAt = max(Self.memory, 2 * shares.count)
+      cleanUpAt = max(Self.memory, 2 * shares.count)
     }
     let share = ClientShare()
     shares[client] = share

@@ -23,12 +23,12 @@ struct OptionCheck {
 
   static func writing(file path: String?, _ option: String) -> [OptionCheck] {
     guard let path else { return [] }
-    return [OptionCheck(option) { try FuturePlace.check(file: path) }]
+    return [OptionCheck(option) { try CreationCheck.check(file: path) }]
   }
 
   static func writing(folder path: String?, _ option: String) -> [OptionCheck] {
     guard let path else { return [] }
-    return [OptionCheck(option) { try FuturePlace.check(folder: path) }]
+    return [OptionCheck(option) { try CreationCheck.check(folder: path) }]
   }
 }
 

@@ -37,7 +37,7 @@ enum ControlFolders {
   }
 
   /// Removes the folder of a daemon that ends.
-  static func leave(_ place: Place) {
+  static func remove(_ place: Place) {
     guard let userBase, place.socket.hasPrefix(userBase) else { return }
     rmdir(String(place.socket.dropLast(socketName.count + 1)))
   }

@@ -27,11 +27,11 @@ extension Daemon {
         problems.append(error.asFailure.at(Command.place(of: name)))
       }
     }
-    let leaving = before.indices.filter { !predecessors.contains($0) }.map { before[$0] }
+    let removed = before.indices.filter { !predecessors.contains($0) }.map { before[$0] }
     if problems.isEmpty {
-      problems = await exchangePlaces(steps, leaving)
+      problems = await exchangePlaces(steps, removed)
     } else {
-      for step in steps { await step.changeover.abandon() }
+      for step in steps { await step.changeover.cancel() }
     }
     if problems.isEmpty {
       drain = plan.drain
@@ -41,10 +41,10 @@ extension Daemon {
       for step in steps { await commit(step) }
       let order = Dictionary(plan.members.enumerated().map { ($1.name, $0) }) { first, _ in first }
       running.sort { order[$0.name] ?? 0 < order[$1.name] ?? 0 }
-      for entry in leaving {
+      for entry in removed {
         // The reload waits until its places are free, but not for its requests.
         await entry.member.prepareToLeave().commit(within: drain)
-        leave(entry)
+        drainMember(entry)
       }
     }
     await files.release(except: Set(running.flatMap(\.used)))
@@ -75,14 +75,14 @@ extension Daemon {
   /// Moves places between members: a member leaves a place that another one wants before that one opens it. Then opens everything
   /// that can fail.
   /// - Returns: The errors. If there are any, the previous state is restored.
-  private func exchangePlaces(_ steps: [Step], _ leaving: [Running]) async -> [CommandFailure] {
+  private func exchangePlaces(_ steps: [Step], _ removed: [Running]) async -> [CommandFailure] {
     var wanted: Set<String> = []
     for step in steps { wanted.formUnion(await step.changeover.wanted) }
     var changeovers = steps.map(\.changeover)
-    for entry in leaving where !wanted.isDisjoint(with: entry.places) {
+    for entry in removed where !wanted.isDisjoint(with: entry.places) {
       changeovers.append(entry.member.prepareToLeave())
     }
-    for changeover in changeovers { await changeover.vacate(wanted, within: drain) }
+    for changeover in changeovers { await changeover.drain(wanted, within: drain) }
     var problems: [CommandFailure] = []
     for step in steps {
       do { try await step.changeover.openRest() } catch {
@@ -96,7 +96,7 @@ extension Daemon {
     if !problems.isEmpty {
       // Members close the places that they have taken before the previous owners open them again.
       for changeover in changeovers { await changeover.closeOpened() }
-      for changeover in changeovers { await changeover.abandon() }
+      for changeover in changeovers { await changeover.cancel() }
     }
     return problems
   }

@@ -44,7 +44,7 @@ actor Daemon<Command: DaemonCommand>: Service {
   /// The members in the order of the plan.
   var running: [Running] = []
   /// The members that a reload has removed, while they finish.
-  private var departing: [ObjectIdentifier: Task<Void, Never>] = [:]
+  private var draining: [ObjectIdentifier: Task<Void, Never>] = [:]
   private var failure: (any Error)?
   var lastReload: (at: Int, result: ReloadResult)?
   let reloads = ReloadQueue<ReloadResult>()
@@ -201,7 +201,7 @@ actor Daemon<Command: DaemonCommand>: Service {
       do { try await entry.member.waitUntilEnded() } catch { failure = failure ?? error }
       remove(entry)
     }
-    for task in departing.values { await task.value }
+    for task in draining.values { await task.value }
     await finish()
     if let failure { throw failure }
   }
@@ -234,7 +234,7 @@ actor Daemon<Command: DaemonCommand>: Service {
     for server in servers { await server.stop() }
     servers = []
     await inspector?.stop()
-    if let place { ControlFolders.leave(place) }
+    if let place { ControlFolders.remove(place) }
     await files.release(except: [])
     await observation.finish()
   }
@@ -245,12 +245,12 @@ actor Daemon<Command: DaemonCommand>: Service {
   }
 
   /// Removes a member. It may finish its requests, and only the end of the daemon waits for that.
-  func leave(_ entry: Running) {
+  func drainMember(_ entry: Running) {
     remove(entry)
     let key = ObjectIdentifier(entry.identity)
-    departing[key] = Task { [drain] in
+    draining[key] = Task { [drain] in
       await entry.member.stop(within: drain)
-      departing[key] = nil
+      draining[key] = nil
     }
   }
 }

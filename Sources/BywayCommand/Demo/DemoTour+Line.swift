@@ -37,7 +37,7 @@ extension DemoTour {
   func damage() async throws -> String {
     let ends = await stage.lineStatistics()
     guard let host = ends.host, let device = ends.device else {
-      throw Disappointment(message: "There is no session over it any more.")
+      throw UnexpectedResult(message: "There is no session over it any more.")
     }
     return "\(stage.line.wrongBits) bits wrong, \(stage.line.foreignBytes) bytes of a log among "
       + "\(stage.line.sentBytes); \(host.repeatedFrames + device.repeatedFrames) frames sent again"
@@ -53,7 +53,7 @@ extension DemoTour {
   private func requestNumber() async throws -> Int {
     let text = String(buffer: try await send("/status").body.collect(upTo: 4096))
     let digits = text.split(separator: "\"request\":").last?.prefix { $0.isNumber } ?? ""
-    guard let number = Int(digits) else { throw Disappointment(message: "There is no number in \(text)") }
+    guard let number = Int(digits) else { throw UnexpectedResult(message: "There is no number in \(text)") }
     return number
   }
 }

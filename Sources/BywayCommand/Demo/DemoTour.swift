@@ -12,7 +12,7 @@ struct DemoTour: Sendable {
     let run: @Sendable () async throws -> String
   }
 
-  struct Disappointment: Error {
+  struct UnexpectedResult: Error {
     let message: String
   }
 
@@ -44,7 +44,7 @@ struct DemoTour: Sendable {
         print("  \(style.good("ok"))  \(step.title.padded(40)) \(found)")
       } catch {
         failures += 1
-        let reason = (error as? Disappointment)?.message ?? BywayError(error).message
+        let reason = (error as? UnexpectedResult)?.message ?? BywayError(error).message
         print("  \(style.bad("no"))  \(step.title.padded(40)) \(reason.visible)")
       }
     }
@@ -88,7 +88,7 @@ struct DemoTour: Sendable {
     var arrivals: [TimeAmount] = []
     for try await _ in response.body { arrivals.append(.now() - start) }
     guard let first = arrivals.first, let last = arrivals.last, last - first > .milliseconds(200) else {
-      throw Disappointment(message: "The first event came with the last, at \(arrivals.map(milliseconds)).")
+      throw UnexpectedResult(message: "The first event came with the last, at \(arrivals.map(milliseconds)).")
     }
     return "at " + arrivals.map(milliseconds).joined(separator: ", ")
   }
@@ -120,7 +120,7 @@ struct DemoTour: Sendable {
       small = .now() - sent
     }
     try expect(received == size, "\(received) of \(size) bytes came.")
-    guard let small else { throw Disappointment(message: "The download was over before a small request could run.") }
+    guard let small else { throw UnexpectedResult(message: "The download was over before a small request could run.") }
     return "\(rate(size, since: start)), the small one in \(milliseconds(small))"
   }
 
@@ -161,7 +161,7 @@ struct DemoTour: Sendable {
   }
 
   func expect(_ isTrue: Bool, _ message: String) throws {
-    if !isTrue { throw Disappointment(message: message) }
+    if !isTrue { throw UnexpectedResult(message: message) }
   }
 
   func milliseconds(_ time: TimeAmount) -> String {

@@ -2,7 +2,7 @@ import Glibc
 import Primitives
 
 /// Checks whether a daemon can create a file or folder, without creating it.
-enum FuturePlace {
+enum CreationCheck {
   /// Checks a file that is written, and created if it does not exist.
   static func check(file path: String) throws(CommandFailure) {
     switch try? FileStatus(of: path).kind {

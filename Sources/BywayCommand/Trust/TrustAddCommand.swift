@@ -46,7 +46,7 @@ extension TrustCommand {
           .usage, "\"\(host)\" is not a host: write its name or address, and :PORT where it is not 443.")
       }
       let link = try CommandContext.transports.link(named: text)
-      let certificate = try await ShownCertificate.fetch(from: place.host, port: place.port ?? 443, over: link)
+      let certificate = try await CertificateProbe.fetch(from: place.host, port: place.port ?? 443, over: link)
       let facts = try CertificateFacts(certificate)
       StandardStream.error.writeText(TrustText.block(of: facts, for: place.host))
       guard try yes || Confirmation.ask("Trust this certificate for \(place.host)?") else {

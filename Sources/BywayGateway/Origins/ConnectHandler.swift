@@ -91,7 +91,7 @@ private final class TunnelRelay: RequestSink, ChannelDuplexHandler {
   func cancel(_ reason: BywayError) {
     sink = nil
     early = []
-    gate.forget()
+    gate.end()
     channel?.close(promise: nil)
   }
 
@@ -128,7 +128,7 @@ private final class TunnelRelay: RequestSink, ChannelDuplexHandler {
   }
 
   private func end() {
-    gate.forget()
+    gate.end()
     sink.take()?.fail(BywayError(.originLost, "The tunnel's connection was closed."))
   }
 
@@ -148,19 +148,19 @@ private final class TunnelRelay: RequestSink, ChannelDuplexHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     guard let event = event as? ChannelEvent, event == .inputClosed else { return }
-    gate.forget()
+    gate.end()
     sink.take()?.finish(trailers: nil)
     context.channel.closeOnceWritten(within: .seconds(30))
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    gate.forget()
+    gate.end()
     sink.take()?.fail(BywayError(.originLost, "The tunnel's connection failed.", cause: error))
     context.close(promise: nil)
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    gate.forget()
+    gate.end()
     sink.take()?.finish(trailers: nil)
   }
 }

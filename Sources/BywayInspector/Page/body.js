@@ -138,7 +138,7 @@ export class BodyView {
   show(mode) {
     this.mode = mode;
     for (const button of this.buttons) button.setAttribute("aria-pressed", String(button.textContent === mode));
-    this.forget();
+    this.release();
     // JSON in one line is laid out in lines; JSON with line breaks is left unchanged.
     const isLaidOut = mode === "Text" && this.json && !this.text.trim().includes("\n");
     setText(this.note, `${[...this.notes, isLaidOut && "received in one line"].filter(Boolean).join("; ")}.`);
@@ -253,7 +253,7 @@ export class BodyView {
     );
   }
 
-  forget() {
+  release() {
     if (this.url) URL.revokeObjectURL(this.url);
     this.url = undefined;
     globalThis.CSS?.highlights?.delete("found");

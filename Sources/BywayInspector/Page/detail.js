@@ -145,7 +145,7 @@ export class Detail {
   }
 
   draw() {
-    for (const body of this.bodies) body.forget();
+    for (const body of this.bodies) body.release();
     this.bodies = [];
     this.messages = undefined;
     const { detail: x } = this;
@@ -224,7 +224,7 @@ export class Detail {
   }
 
   close() {
-    for (const body of this.bodies) body.forget();
+    for (const body of this.bodies) body.release();
     this.bodies = [];
     this.id = undefined;
     this.detail = undefined;

@@ -78,8 +78,8 @@ export class Feed {
       this.said({ kind: data.left > 0 ? "behind" : "live", left: data.left });
     });
     on("links", (data) => this.store.takeLinks(data.links));
-    on("gone", (data) => this.store.forgetBefore(data.before));
-    on("cleared", () => this.store.forgetEnded());
+    on("gone", (data) => this.store.removeBefore(data.before));
+    on("cleared", () => this.store.removeEnded());
     on("reset", () => this.load());
   }
 

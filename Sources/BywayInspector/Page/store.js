@@ -130,7 +130,7 @@ export class Store {
     this.changed("exchanges");
   }
 
-  forgetBefore(id) {
+  removeBefore(id) {
     // They are in order of their ids.
     for (const known of this.entries.keys()) {
       if (known >= id) break;
@@ -139,7 +139,7 @@ export class Store {
     this.changed("exchanges");
   }
 
-  forgetEnded() {
+  removeEnded() {
     for (const [id, entry] of this.entries) {
       if (entry.exchange.state !== "running") this.entries.delete(id);
     }

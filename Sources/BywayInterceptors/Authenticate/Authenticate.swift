@@ -88,7 +88,7 @@ public struct Authenticate: Interceptor {
     guard let login, kept.isRepeatable else { return answer }
     await answer.discard()
     let second = try await send(request, kept, with: login, at: place, next: next)
-    if second.status == .unauthorized, !isStale { logins.forget(login) }
+    if second.status == .unauthorized, !isStale { logins.remove(login) }
     return second
   }
 
@@ -172,7 +172,7 @@ public struct Authenticate: Interceptor {
         if let other = logins.login(for: challenge, at: place), other.id != rejected?.id {
           return other.covers(place) ? other : logins.add(other.credentials, for: challenge, at: place)
         }
-        if let rejected { logins.forget(rejected) }
+        if let rejected { logins.remove(rejected) }
         guard let credentials = try await ask(realm) else { return nil }
         return logins.add(credentials, for: challenge, at: place)
       }

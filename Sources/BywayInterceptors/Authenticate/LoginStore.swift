@@ -71,11 +71,11 @@ final class LoginStore: Sendable {
 
   /// Replaces a login by one with the same credentials and a new nonce. Requests that are under way keep the old login.
   func renew(_ login: Login, for challenge: Challenge) -> Login {
-    forget(login)
+    remove(login)
     return add(login.credentials, for: challenge, at: login.place)
   }
 
-  func forget(_ login: Login) {
+  func remove(_ login: Login) {
     state.withLock { $0.logins.removeAll { $0.id == login.id } }
   }
 

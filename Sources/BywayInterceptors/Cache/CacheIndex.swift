@@ -44,7 +44,7 @@ struct CacheIndex {
   mutating func insert(_ response: StoredResponse) -> [UInt64] {
     guard reservations.removeValue(forKey: response.id) != nil, response.size <= limit else { return [response.id] }
     let replaced = responses(for: response.key).filter { $0.selecting == response.selecting }.map(\.id)
-    for id in replaced { forget(id) }
+    for id in replaced { removeEntry(id) }
     put(response)
     return replaced + evict()
   }
@@ -76,7 +76,7 @@ struct CacheIndex {
   mutating func remove(_ key: String) -> [UInt64] {
     reservations = reservations.filter { $0.value != key }
     let ids = idsByKey[key, default: []]
-    for id in ids { forget(id) }
+    for id in ids { removeEntry(id) }
     return ids
   }
 
@@ -84,7 +84,7 @@ struct CacheIndex {
   /// - Returns: The response whose body must be deleted, if the index had it.
   mutating func remove(_ id: UInt64) -> [UInt64] {
     guard entries[id] != nil else { return [] }
-    forget(id)
+    removeEntry(id)
     return [id]
   }
 
@@ -100,7 +100,7 @@ struct CacheIndex {
     var evicted: [UInt64] = []
     for (id, _) in entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
       if size <= limit / 10 * 9 { break }
-      forget(id)
+      removeEntry(id)
       evicted.append(id)
     }
     return evicted
@@ -113,7 +113,7 @@ struct CacheIndex {
     size += response.size
   }
 
-  private mutating func forget(_ id: UInt64) {
+  private mutating func removeEntry(_ id: UInt64) {
     guard let entry = entries.removeValue(forKey: id) else { return }
     size -= entry.response.size
     idsByKey[entry.response.key]?.removeAll { $0 == id }

@@ -40,7 +40,7 @@ final class CacheRecording: BodyRecorder {
       if state.length > limit { state.writer = nil }
       return (state.writer, state.length == expected)
     }
-    do { try await writer?.write(chunk) } catch { abandon() }
+    do { try await writer?.write(chunk) } catch { cancel() }
     if isLast { await complete() }
   }
 
@@ -51,7 +51,7 @@ final class CacheRecording: BodyRecorder {
 
   func fail(_ error: any Error) async {
     // A reader with the last byte need not ask for the end.
-    if state.withLock({ $0.isComplete }) { await ended() } else { abandon() }
+    if state.withLock({ $0.isComplete }) { await ended() } else { cancel() }
   }
 
   private func complete() async {
@@ -64,7 +64,7 @@ final class CacheRecording: BodyRecorder {
     state.withLock { $0.isComplete = true }
   }
 
-  private func abandon() {
+  private func cancel() {
     state.withLock { $0.writer = nil }
   }
 }

@@ -48,7 +48,7 @@ final class CacheStore: Sendable {
     do {
       return try await storage.body(of: response.id)
     } catch {
-      await forget { $0.remove(response.id) }
+      await updateIndex { $0.remove(response.id) }
       return nil
     }
   }
@@ -64,20 +64,20 @@ final class CacheStore: Sendable {
   func update(_ response: StoredResponse) async {
     guard state.withLock({ $0.index.update(response) }) else { return }
     await save(response.id)
-    await forget { $0.evict() }
+    await updateIndex { $0.evict() }
   }
 
   func remove(_ key: String) async {
-    await forget { $0.remove(key) }
+    await updateIndex { $0.remove(key) }
   }
 
   func removeAll() async {
-    await forget { $0.removeAll() }
+    await updateIndex { $0.removeAll() }
   }
 
   /// Changes the index, and deletes the files of the responses that it has removed, except those that are being saved.
-  private func forget(_ change: (inout CacheIndex) -> [UInt64]) async {
-    await storage.delete(state.withLock { $0.saves.forget(change(&$0.index)) })
+  private func updateIndex(_ change: (inout CacheIndex) -> [UInt64]) async {
+    await storage.delete(state.withLock { $0.saves.markRemoved(change(&$0.index)) })
   }
 
   var size: Int { state.withLock { $0.index.size } }
@@ -109,7 +109,7 @@ final class CacheStore: Sendable {
         withExtendedLifetime(reservation) {}
         var whole = response
         whole.length = length
-        await self.forget { $0.insert(whole) }
+        await self.updateIndex { $0.insert(whole) }
       } ended: {
         await self.save(response.id)
       }
@@ -135,7 +135,7 @@ final class CacheStore: Sendable {
           try await storage.save(response, in: kind)
         } catch {
           logger.warning("The cache cannot keep a response.", metadata: ["error": "\(error)"])
-          await forget { $0.remove(id) }
+          await updateIndex { $0.remove(id) }
         }
       }
       next = state.withLock { $0.saves.end(id) }

@@ -11,7 +11,7 @@ struct PendingSaves {
   private enum State {
     case saving
     case outdated
-    case forgotten
+    case removed
   }
 
   private var states: [UInt64: State] = [:]
@@ -34,7 +34,7 @@ struct PendingSaves {
   mutating func end(_ id: UInt64) -> Next {
     switch states.removeValue(forKey: id) {
     case .saving, nil: return .nothing
-    case .forgotten: return .delete
+    case .removed: return .delete
     case .outdated:
       states[id] = .saving
       return .saveAgain
@@ -43,10 +43,10 @@ struct PendingSaves {
 
   /// Marks the responses that the cache has removed.
   /// - Returns: Those whose files can be deleted now.
-  mutating func forget(_ ids: [UInt64]) -> [UInt64] {
+  mutating func markRemoved(_ ids: [UInt64]) -> [UInt64] {
     ids.filter { id in
       if states[id] == nil { return true }
-      states[id] = .forgotten
+      states[id] = .removed
       return false
     }
   }

@@ -12,7 +12,7 @@ final class AsyncLock: Sendable {
 
   func pass<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
     try await enter()
-    defer { leave() }
+    defer { unlock() }
     return try await body()
   }
 
@@ -47,7 +47,7 @@ final class AsyncLock: Sendable {
     }
   }
 
-  private func leave() {
+  private func unlock() {
     let next = state.withLock { state in
       if state.waiters.isEmpty {
         state.isTaken = false

@@ -45,7 +45,7 @@ actor DeviceFinder {
     let wanted = Set(settings.ports.map(\.text))
     for (text, source) in running.sources where !wanted.contains(text) {
       running.sources[text] = nil
-      await running.discovery.forget(source)
+      await running.discovery.remove(source)
     }
     for ports in settings.ports where running.sources[ports.text] == nil {
       let lists = ports.lists(besides: { [weak self] in self?.links.withLock(\.self) ?? [] }, logger: logger)

@@ -32,7 +32,7 @@ package actor Discovery {
 
   /// Watches the ports of one source.
   /// - Parameter lists: complete lists of the ports of this source.
-  /// - Returns: its number, for ``forget(_:)``.
+  /// - Returns: its number, for ``remove(_:)``.
   @discardableResult
   package func watch(_ lists: AsyncStream<[LinkPort]>) -> Int {
     let source = sourceCount
@@ -45,7 +45,7 @@ package actor Discovery {
   }
 
   /// Stops watching a source. Its ports count as away.
-  package func forget(_ source: Int) {
+  package func remove(_ source: Int) {
     guard let task = sources.removeValue(forKey: source) else { return }
     task.cancel()
     list([], from: source)

@@ -29,7 +29,7 @@ final class RightsHandler: ExchangeHandler {
     switch request.user {
     case .user(let user, _): return rights.allow(user, resource) ? nil : Refusal.mayNot(user, resource, nearest: nil)
     // An interceptor opens tunnels to servers of the default device's gateway by itself, for a request that was admitted.
-    case .anyone: return resource == .main ? nil : Refusal.unexpectedPeer
+    case .anyone: return resource == .main ? nil : Refusal.loginRequired
     }
   }
 }

@@ -123,7 +123,7 @@ import Testing
       var body = response.body.makeAsyncIterator()
       var text = ""
       // The proxy itself has the port, so a query can use only its link.
-      let (devices, reader) = (proxy.way.devices, ClaimReader(transports, logger: Logger(label: "test")))
+      let (devices, reader) = (proxy.shared.devices, ClaimReader(transports, logger: Logger(label: "test")))
       let claim = await reader.claim(over: "serial:\(ports)/adapter") { link in
         try? await devices.eventLoop.submit { devices.openClient(over: link) }.get()
       }

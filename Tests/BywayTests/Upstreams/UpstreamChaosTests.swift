@@ -105,7 +105,7 @@ import Testing
     weak let upstream = rig.upstream
     for response in responses + [last] { response.request = nil }
     responses = []
-    rig.letGo()
+    rig.release()
     // Attempts in progress, and pauses.
     rig.loop.advanceTime(by: .minutes(10))
     rig.loop.run()

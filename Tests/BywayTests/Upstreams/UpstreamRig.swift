@@ -325,7 +325,7 @@ final class UpstreamRig {
     return response
   }
 
-  func letGo() {
+  func release() {
     upstream = nil
     gateways = nil
   }

@@ -104,8 +104,8 @@ package final class BywayProcess: Sendable {
     return .milliseconds((user + system) * 1000 / sysconf(Int32(_SC_CLK_TCK)))
   }
 
-  package func forgetPeakMemory() throws {
-    try ProcessMemory.forgetPeak(of: process.id)
+  package func resetPeakMemory() throws {
+    try ProcessMemory.resetPeak(of: process.id)
   }
 
   package func memory() throws -> ProcessMemory {

@@ -8,7 +8,7 @@ package struct ProcessMemory: Sendable {
   package static let mebibyte = 1 << 20
 
   /// Resets the peak of a process, which until then includes memory that dynamic linking used at its start.
-  package static func forgetPeak(of id: pid_t) throws {
+  package static func resetPeak(of id: pid_t) throws {
     try "5".write(toFile: "/proc/\(id)/clear_refs", atomically: false, encoding: .utf8)
   }
 

@@ -49,13 +49,13 @@ public struct DescriptorTransport: Transport {
       for socket in sockets { servers.append(try await serve(socket, of: address, into: queue, context)) }
     } catch {
       for server in servers { try? await server.close() }
-      held.letGo(sockets)
+      held.release(sockets)
       throw DescriptorFailure.listening(on: address, error)
     }
     let bound = sockets.lazy.compactMap { $0.place.address() }.first ?? address
     return QueueListener(address: bound, queue: queue, keepsArrived: true) { [held, servers] in
       for server in servers { await server.stopAccepting(on: context.group) }
-      held.letGo(sockets)
+      held.release(sockets)
     }
   }
 

@@ -59,7 +59,7 @@ final class HeldSockets: Sendable {
     }
   }
 
-  func letGo(_ sockets: [HeldSocket]) {
+  func release(_ sockets: [HeldSocket]) {
     inUse.withLock { $0.subtract(sockets.map(\.descriptor)) }
   }
 

@@ -9,31 +9,31 @@ import TransportTestSupport
 
 @Suite("The journal of SSH servers on a path", .timeLimit(.minutes(3))) struct SSHJournalTests {
   /// Opens a link or fails, and returns the journal's records.
-  private func visits(_ address: String) async throws -> (visits: [SSHVisit], error: BywayError?) {
+  private func hops(_ address: String) async throws -> (hops: [SSHHop], error: BywayError?) {
     let journal = SSHJournal(mayAsk: false)
     let transport = SSHTransport(keeping: journal)
     let address = try LinkAddress(address)
     let error = await bywayError {
       try await transport.connect(to: address, context: .test(limit: .seconds(60))).close(promise: nil)
     }
-    return (journal.visits, error)
+    return (journal.hops, error)
   }
 
   @Test("records the server and its key for a successful login") func sound() async throws {
     try await SSHRig.with { rig in
       let server = try await LocalServer.start(at: rig.server.folder["s"]) { _ in }
-      let (visits, error) = try await visits(rig.server.address(rig.server.folder["s"]))
+      let (hops, error) = try await hops(rig.server.address(rig.server.folder["s"]))
       #expect(error == nil)
-      let visit = try #require(visits.first)
-      #expect(visits.count == 1 && visit.stage == .loggedIn)
-      #expect(visit.server == "\(rig.server.user)@127.0.0.1:\(rig.server.port)")
-      #expect(visit.identification.software?.hasPrefix("OpenSSH_") == true)
-      guard case .trusted? = visit.hostKey?.verdict else {
-        Issue.record("\(visit.hostKey as Any)")
+      let hop = try #require(hops.first)
+      #expect(hops.count == 1 && hop.stage == .loggedIn)
+      #expect(hop.server == "\(rig.server.user)@127.0.0.1:\(rig.server.port)")
+      #expect(hop.identification.software?.hasPrefix("OpenSSH_") == true)
+      guard case .trusted? = hop.hostKey?.verdict else {
+        Issue.record("\(hop.hostKey as Any)")
         return
       }
-      #expect(visit.offers == ["publickey"])
-      #expect(visit.tried.count == 1 && visit.tried[0].contains(rig.server.folder["user"]))
+      #expect(hop.offers == ["publickey"])
+      #expect(hop.tried.count == 1 && hop.tried[0].contains(rig.server.folder["user"]))
       await server.stop()
     }
   }
@@ -42,10 +42,10 @@ import TransportTestSupport
     try await SSHRig.with { rig in
       let path = rig.server.folder["elsewhere"]
       let options = "identity=\(rig.server.folder["user"])&known_hosts=\(path)&config=none&host-key-checking=accept-new"
-      let (visits, error) = try await visits("\(rig.server.base)?command=cat&\(options)")
+      let (hops, error) = try await hops("\(rig.server.base)?command=cat&\(options)")
       #expect(error == nil)
-      guard case .unknown? = visits.first?.hostKey?.verdict else {
-        Issue.record("\(visits)")
+      guard case .unknown? = hops.first?.hostKey?.verdict else {
+        Issue.record("\(hops)")
         return
       }
       #expect(!FileManager.default.fileExists(atPath: path))
@@ -62,10 +62,10 @@ import TransportTestSupport
       let config = try rig.server.folder.write(
         "IdentityFile \(other)\nIdentityFile \(rig.server.folder["host"])\n", to: "c")
       let known = rig.server.folder["known_hosts"]
-      let (visits, _) = try await visits("\(rig.server.base)?command=cat&known_hosts=\(known)&config=\(config)")
-      let visit = try #require(visits.first)
-      #expect(visit.stage == .trusted)
-      let report = try #require(visit.report)
+      let (hops, _) = try await hops("\(rig.server.base)?command=cat&known_hosts=\(known)&config=\(config)")
+      let hop = try #require(hops.first)
+      #expect(hop.stage == .trusted)
+      let report = try #require(hop.report)
       #expect(report.tried.count == 1 && report.tried[0].contains(rig.server.folder["host"]))
       guard case .file(other, .exposed)? = report.problems.first else {
         Issue.record("\(report.problems)")
@@ -80,8 +80,8 @@ import TransportTestSupport
       for name in names { try await SSHServer.makeKey(at: name) }
       let config = try rig.server.folder.write(names.map { "IdentityFile \($0)\n" }.joined(), to: "c")
       let known = rig.server.folder["known_hosts"]
-      let (visits, _) = try await visits("\(rig.server.base)?command=cat&known_hosts=\(known)&config=\(config)")
-      #expect(visits.first?.farewell?.contains("Too many authentication failures") == true, "\(visits)")
+      let (hops, _) = try await hops("\(rig.server.base)?command=cat&known_hosts=\(known)&config=\(config)")
+      #expect(hops.first?.farewell?.contains("Too many authentication failures") == true, "\(hops)")
     }
   }
 
@@ -101,10 +101,10 @@ import TransportTestSupport
           ProxyJump near
         """, to: "c")
       let login = "identity=\(rig.server.folder["user"])&known_hosts=\(known)&config=\(config)"
-      let (visits, error) = try await visits("ssh://far?command=cat&\(login)")
-      #expect(error != nil && visits.map(\.settings.alias) == ["near", "far"])
-      #expect(visits.map(\.stage) == [.loggedIn, .agreed])
-      #expect(visits[0].settings.aliases == ["near", "far"])
+      let (hops, error) = try await hops("ssh://far?command=cat&\(login)")
+      #expect(error != nil && hops.map(\.settings.alias) == ["near", "far"])
+      #expect(hops.map(\.stage) == [.loggedIn, .agreed])
+      #expect(hops[0].settings.aliases == ["near", "far"])
       await other.stop()
     }
   }

@@ -23,7 +23,7 @@ struct TrustKnownHostsTests {
   static func verdict(_ lines: [String], host: String, port: Int = 22, key: PublicKey) -> String {
     var known = KnownHosts(for: KnownHostName(host: host, port: port))
     known.read(Array(lines.joined(separator: "\n").utf8), from: "kh")
-    return switch known.judge(key) {
+    return switch known.verify(key) {
     case .trusted: "trusted"
     case .unknown: "unknown"
     case .changed(let entries): "changed " + entries.map { $0.place.description }.joined(separator: " ")
@@ -147,7 +147,7 @@ struct TrustKnownHostsTests {
       Array((bad + ["", "  ", "# c", "  \th\t\(Self.text(key)) c\r"]).joined(separator: "\n").utf8), from: "kh")
     #expect(known.badLines.count == bad.count)
     #expect(known.badLines.first.map(\.line) == [1, 2, 3])
-    guard case .trusted = known.judge(key) else {
+    guard case .trusted = known.verify(key) else {
       Issue.record("the good line was not found")
       return
     }

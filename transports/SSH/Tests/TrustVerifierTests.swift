@@ -9,7 +9,7 @@ import TransportTestSupport
 @testable import SSHTransport
 
 @Suite("Trust in a host key by known_hosts files")
-struct TrustJudgeTests {
+struct TrustVerifierTests {
   private let folder: TemporaryFolder
   private let log = LogRecord()
 
@@ -28,7 +28,7 @@ struct TrustJudgeTests {
   }
 
   private func refusal(_ settings: HostSettings, _ key: PublicKey) async -> BywayError? {
-    await bywayError { try await KnownHostsJudge(settings, logger: log.logger).judge(key.blob) }
+    await bywayError { try await KnownHostsVerifier(settings, logger: log.logger).verify(key.blob) }
   }
 
   private func mode(_ path: String) throws -> Int {
@@ -92,9 +92,9 @@ struct TrustJudgeTests {
   func listed() async throws {
     let key = try TrustKnownHostsTests.key("ecdsa-sha2-nistp256")
     try folder.write("host.test \(TrustKnownHostsTests.text(key))\n", to: "global")
-    let judge = try await KnownHostsJudge(settings(), logger: log.logger)
-    #expect(judge.preferredAlgorithms == ["ecdsa-sha2-nistp256"])
-    try await judge.judge(key.blob)
+    let verifier = try await KnownHostsVerifier(settings(), logger: log.logger)
+    #expect(verifier.preferredAlgorithms == ["ecdsa-sha2-nistp256"])
+    try await verifier.verify(key.blob)
   }
 
   @Test("accept-new adds a new host to a private file, and logs it")
@@ -102,14 +102,14 @@ struct TrustJudgeTests {
     let key = try TrustKnownHostsTests.key()
     let file = folder["ssh/known_hosts"]
     let settings = settings(.acceptNew, port: 2222, files: [file])
-    try await KnownHostsJudge(settings, logger: log.logger).judge(key.blob)
+    try await KnownHostsVerifier(settings, logger: log.logger).verify(key.blob)
     #expect(try content("ssh/known_hosts") == "[host.test]:2222 \(TrustKnownHostsTests.text(key))\n")
     #expect(try mode(file) == 0o600)
     #expect(try mode(folder["ssh"]) == 0o700)
     #expect(log.all.contains { $0.hasPrefix("notice") && $0.contains(key.fingerprint) && $0.contains(file) })
     var strict = settings
     strict.keyChecking = .strict
-    try await KnownHostsJudge(strict, logger: log.logger).judge(key.blob)
+    try await KnownHostsVerifier(strict, logger: log.logger).verify(key.blob)
   }
 
   @Test("keeps the last line whole if the file lacks its last newline")
@@ -117,7 +117,7 @@ struct TrustJudgeTests {
     let key = try TrustKnownHostsTests.key()
     let first = "first.test \(TrustKnownHostsTests.text(key))"
     try folder.write(first, to: "known_hosts")
-    try await KnownHostsJudge(settings(.acceptNew), logger: log.logger).judge(key.blob)
+    try await KnownHostsVerifier(settings(.acceptNew), logger: log.logger).verify(key.blob)
     #expect(try content("known_hosts") == "\(first)\nhost.test \(TrustKnownHostsTests.text(key))\n")
   }
 
@@ -126,30 +126,30 @@ struct TrustJudgeTests {
     let path = try await KeyMaker.make("k", in: folder)
     var settings = settings(.acceptNew, port: 2222)
     settings.hashesKnownHosts = true
-    try await KnownHostsJudge(settings, logger: log.logger).judge(KeyMaker.publicKey(path).blob)
+    try await KnownHostsVerifier(settings, logger: log.logger).verify(KeyMaker.publicKey(path).blob)
     #expect(try !content("known_hosts").contains("host.test"))
     try await KeyMaker.keygen(["-F", "[host.test]:2222", "-f", folder["known_hosts"]])
   }
 
   @Test("refuses the second of two connections to a new host that show different keys")
   func race() async throws {
-    let judges = (
-      try await KnownHostsJudge(settings(.acceptNew), logger: log.logger),
-      try await KnownHostsJudge(settings(.acceptNew), logger: log.logger)
+    let verifiers = (
+      try await KnownHostsVerifier(settings(.acceptNew), logger: log.logger),
+      try await KnownHostsVerifier(settings(.acceptNew), logger: log.logger)
     )
-    try await judges.0.judge(TrustKnownHostsTests.key("ssh-ed25519", 1).blob)
-    try await judges.1.judge(TrustKnownHostsTests.key("ssh-ed25519", 1).blob)
-    let error = await bywayError { try await judges.1.judge(TrustKnownHostsTests.key("ssh-ed25519", 2).blob) }
+    try await verifiers.0.verify(TrustKnownHostsTests.key("ssh-ed25519", 1).blob)
+    try await verifiers.1.verify(TrustKnownHostsTests.key("ssh-ed25519", 1).blob)
+    let error = await bywayError { try await verifiers.1.verify(TrustKnownHostsTests.key("ssh-ed25519", 2).blob) }
     #expect(error?.message.contains("has changed") == true)
     #expect(try content("known_hosts").split(separator: "\n").count == 1)
   }
 
   @Test("one of many concurrent connections adds a new host")
   func concurrent() async throws {
-    let judge = try await KnownHostsJudge(settings(.acceptNew), logger: log.logger)
+    let verifier = try await KnownHostsVerifier(settings(.acceptNew), logger: log.logger)
     let accepted = await withTaskGroup { group in
       for value in 0..<20 as Range<UInt8> {
-        group.addTask { (try? await judge.judge(TrustKnownHostsTests.key("ssh-ed25519", value).blob)) != nil }
+        group.addTask { (try? await verifier.verify(TrustKnownHostsTests.key("ssh-ed25519", value).blob)) != nil }
       }
       return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
     }
@@ -177,7 +177,7 @@ struct TrustJudgeTests {
   @Test("/dev/null accepts a new host without storing it")
   func devNull() async throws {
     let settings = settings(.acceptNew, files: ["/dev/null"])
-    try await KnownHostsJudge(settings, logger: log.logger).judge(TrustKnownHostsTests.key().blob)
+    try await KnownHostsVerifier(settings, logger: log.logger).verify(TrustKnownHostsTests.key().blob)
   }
 
   @Test("fails if an existing file cannot be read, as it may contain a revocation")
@@ -192,13 +192,13 @@ struct TrustJudgeTests {
     try folder.write("machine7 \(TrustKnownHostsTests.text(key))\n", to: "known_hosts")
     var settings = settings(port: 2222)
     settings.hostKeyAlias = "machine7"
-    try await KnownHostsJudge(settings, logger: log.logger).judge(key.blob)
+    try await KnownHostsVerifier(settings, logger: log.logger).verify(key.blob)
   }
 
   @Test("logs skipped lines at debug level")
   func badLines() async throws {
     try folder.write("garbage\n", to: "known_hosts")
-    _ = try await KnownHostsJudge(settings(), logger: log.logger)
+    _ = try await KnownHostsVerifier(settings(), logger: log.logger)
     #expect(log.all.contains { $0.hasPrefix("debug") && $0.contains("\(folder["known_hosts"]):1") })
   }
 
@@ -206,7 +206,7 @@ struct TrustJudgeTests {
     "an invalid host key is a protocol violation by the peer",
     arguments: [[], [0, 0, 0, 9, 1], [0, 0, 0, 0]] as [[UInt8]])
   func garbage(bytes: [UInt8]) async throws {
-    let error = await bywayError { try await KnownHostsJudge(settings(), logger: log.logger).judge(bytes) }
+    let error = await bywayError { try await KnownHostsVerifier(settings(), logger: log.logger).verify(bytes) }
     #expect(error?.code == .protocolViolation)
   }
 }

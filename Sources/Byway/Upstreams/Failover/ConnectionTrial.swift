@@ -113,7 +113,7 @@ final class ConnectionTrial: HTTP2ClientConnection.Delegate {
     if case .over = state { return }
     state = .over
     timer?.cancel()
-    connection.giveUp(error)
+    connection.abort(error)
     ended.take()?(.failure(error))
   }
 

@@ -15,7 +15,7 @@ extension HTTP1Upstream {
     guard links.areSeveral else { return }
     eventLoop.assumeIsolated().scheduleTask(in: LinkTable.patienceWithLines) {
       guard connection.interruption != nil else { return }
-      connection.giveUp(BywayError(.linkLost, "The line of \(connection.name) is gone."))
+      connection.abort(BywayError(.linkLost, "The line of \(connection.name) is gone."))
     }
   }
 
@@ -87,6 +87,6 @@ private final class HTTP1ConnectionTrial: HTTP1ClientConnection.Delegate {
   }
 
   func connectionInterrupted(_ connection: HTTP1ClientConnection) {
-    connection.giveUp(BywayError(.linkLost, "The line of \(connection.name) is gone."))
+    connection.abort(BywayError(.linkLost, "The line of \(connection.name) is gone."))
   }
 }

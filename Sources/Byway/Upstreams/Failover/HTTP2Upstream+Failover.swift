@@ -25,13 +25,13 @@ extension HTTP2Upstream {
     guard links.areSeveral else { return }
     eventLoop.assumeIsolated().scheduleTask(in: LinkTable.patienceWithLines) {
       guard connection.interruption != nil else { return }
-      connection.giveUp(BywayError(.linkLost, "The line of \(connection.name) is gone or silent."))
+      connection.abort(BywayError(.linkLost, "The line of \(connection.name) is gone or silent."))
     }
   }
 
   func connectionResumed(_ connection: HTTP2ClientConnection) {
     turnsChanged()
-    leaveConnection()
+    drainIfRetired()
   }
 
   // MARK: Back to a better link

@@ -43,10 +43,10 @@ final class GatewayCandidate: ResponseSink {
   }
 
   /// Hands out its connection for another upstream.
-  func connection() -> HTTP2ClientConnection? { upstream.surrender() }
+  func connection() -> HTTP2ClientConnection? { upstream.releaseConnection() }
 
   /// Closes the connection.
-  func dismiss() {
+  func close() {
     told = nil
     timer?.cancel()
     // Otherwise the connection would wait for the answer.

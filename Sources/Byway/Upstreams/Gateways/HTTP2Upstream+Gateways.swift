@@ -100,7 +100,7 @@ extension HTTP2Upstream {
   }
 
   /// Hands out its connection for another upstream, and takes no more requests.
-  func surrender() -> HTTP2ClientConnection? {
+  func releaseConnection() -> HTTP2ClientConnection? {
     guard case .connected(let connection) = state else { return nil }
     state = .shutDown
     connection.handOver(to: nil)

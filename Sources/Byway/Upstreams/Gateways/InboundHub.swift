@@ -92,7 +92,7 @@ package final class InboundHub: @unchecked Sendable {
     isClosed = true
     let asked = candidates
     candidates = []
-    for candidate in asked { candidate.dismiss() }
+    for candidate in asked { candidate.close() }
     Task { [link] in await link.close() }
   }
 
@@ -101,7 +101,7 @@ package final class InboundHub: @unchecked Sendable {
     backoff.reset()
     let names = transport.certifiedNames(of: channel)
     let candidate = GatewayCandidate(channel, name: name, on: eventLoop, hop: hop, configuration)
-    if candidates.count >= mostCandidates { candidates.removeFirst().dismiss() }
+    if candidates.count >= mostCandidates { candidates.removeFirst().close() }
     candidates.append(candidate)
     let peer = HubPeer(channel)
     candidate.ask { self.answered(candidate, $0, certified: names, from: peer) }
@@ -129,7 +129,7 @@ package final class InboundHub: @unchecked Sendable {
     _ candidate: GatewayCandidate, _ claim: DeviceClaim?, certified names: [String]?, from peer: HubPeer
   ) {
     candidates.removeAll { $0 === candidate }
-    guard !isClosed, let claim, let connection = candidate.connection() else { return candidate.dismiss() }
+    guard !isClosed, let claim, let connection = candidate.connection() else { return candidate.close() }
     if let names, !(claim.name.map { isCertified($0, by: names) } ?? false) {
       connection.drain()
       tell(

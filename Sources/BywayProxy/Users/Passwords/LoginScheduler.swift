@@ -128,7 +128,7 @@ struct LoginScheduler {
     guard let check = end(ticket) else { return }
     guard let user else { return fail(check.place, at: now) }
     failures[check.place] = nil
-    if remembered.count >= limits.remembered { forgetOldest() }
+    if remembered.count >= limits.remembered { removeOldest() }
     remembered[check.digest] = (user, now + limits.memory)
   }
 
@@ -162,7 +162,7 @@ struct LoginScheduler {
     failures[place] = entry
   }
 
-  private mutating func forgetOldest() {
+  private mutating func removeOldest() {
     if let oldest = remembered.min(by: { $0.value.until < $1.value.until }) { remembered[oldest.key] = nil }
   }
 }

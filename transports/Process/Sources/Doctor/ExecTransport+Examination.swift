@@ -5,7 +5,7 @@ import Glibc
 extension ExecTransport: Examinable {
   package func examine(
     _ address: LinkAddress, in examination: Examination
-  ) async throws(Examination.Over) -> Ground {
+  ) async throws(Examination.Over) -> MediumState {
     let program = try await examination.make(ProgramCheck(address: address))
     try await examination.make(ExecutableCheck(path: program))
     return .free

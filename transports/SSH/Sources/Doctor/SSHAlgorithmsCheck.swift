@@ -8,9 +8,9 @@ struct SSHAlgorithmsCheck: Check {
   let stop: ExaminedLogin.Stop
 
   func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
-    if stop.visit.stage >= .agreed { return .sound("\(stop.visit.agreement ?? "Agreed").") }
+    if stop.hop.stage >= .agreed { return .sound("\(stop.hop.agreement ?? "Agreed").") }
     let error = stop.error?.message ?? "No key exchange took place."
-    guard stop.visit.identification.mismatch != nil else { return .wrong(Diagnosis(.noKeyExchange, error)) }
+    guard stop.hop.identification.mismatch != nil else { return .wrong(Diagnosis(.noKeyExchange, error)) }
     return .wrong(
       Diagnosis(
         .noCommonAlgorithm,

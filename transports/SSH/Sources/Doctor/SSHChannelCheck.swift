@@ -85,7 +85,7 @@ struct SSHChannelCheck: Check {
     }
   }
 
-  private var sshWords: String { transport.journal?.visits.last?.sshWords ?? address.authority ?? "" }
+  private var sshWords: String { transport.journal?.hops.last?.sshWords ?? address.authority ?? "" }
 }
 
 extension SSHDestination {

@@ -1,5 +1,5 @@
 /// A server on the path of a link, and what this end has learned of it so far.
-package struct SSHVisit: Sendable {
+package struct SSHHop: Sendable {
   /// The last step that succeeded, in order.
   package enum Stage: Sendable, Comparable {
     /// The settings are known.

@@ -10,21 +10,21 @@ struct SSHHostKeyCheck: Check {
   /// The servers before this one (ProxyJump).
   let way: [String]
 
-  private var settings: HostSettings { stop.visit.settings }
+  private var settings: HostSettings { stop.hop.settings }
   /// The host's name in known_hosts.
   private var name: String {
     "\(KnownHostName(host: settings.hostKeyAlias ?? settings.host, port: settings.hostKeyAlias == nil ? settings.port : 22))"
   }
 
   func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
-    guard let hostKey = stop.visit.hostKey else {
-      return .wrong(Diagnosis(.noKeyExchange, stop.error?.message ?? "\(stop.visit.server) showed no host key."))
+    guard let hostKey = stop.hop.hostKey else {
+      return .wrong(Diagnosis(.noKeyExchange, stop.error?.message ?? "\(stop.hop.server) showed no host key."))
     }
     let message = stop.error?.message ?? ""
     switch hostKey.verdict {
     case .trusted:
       return .sound("\(hostKey.key) is known.")
-    case .unknown where stop.visit.stage >= .trusted:
+    case .unknown where stop.hop.stage >= .trusted:
       let file = settings.userKnownHosts.first ?? "known_hosts"
       return .noted(
         "\(hostKey.key) is new.",
@@ -64,7 +64,7 @@ struct SSHHostKeyCheck: Check {
     let port = settings.port == 22 ? "" : "-p \(settings.port) "
     guard way.isEmpty else {
       let file = settings.userKnownHosts.first.map { "-o \(ShellWord.of("UserKnownHostsFile=\($0)")) " } ?? ""
-      return "ssh \(file)-J \(ShellWord.of(way.joined(separator: ","))) \(stop.visit.sshWords) true"
+      return "ssh \(file)-J \(ShellWord.of(way.joined(separator: ","))) \(stop.hop.sshWords) true"
     }
     let file = settings.userKnownHosts.first ?? "~/.ssh/known_hosts"
     return "ssh-keyscan \(port)\(ShellWord.of(settings.host)) >> \(ShellWord.of(file))"

@@ -6,7 +6,7 @@ import Synchronization
 /// Safe on any thread.
 package final class SSHJournal: Sendable {
   /// The pages by the number of servers that follow: the last server on the path has 0.
-  private let pages = Mutex<[Int: SSHVisit]>([:])
+  private let pages = Mutex<[Int: SSHHop]>([:])
   let mayAsk: Bool
 
   /// - Parameter mayAsk: whether a person at the terminal may be asked for passwords and passphrases.
@@ -15,7 +15,7 @@ package final class SSHJournal: Sendable {
   }
 
   /// The servers in the order of connection: jump hosts (ProxyJump) first.
-  package var visits: [SSHVisit] {
+  package var hops: [SSHHop] {
     pages.withLock { pages in pages.sorted { $0.key > $1.key }.map(\.value) }
   }
 
@@ -24,19 +24,19 @@ package final class SSHJournal: Sendable {
     fileprivate let journal: SSHJournal
     fileprivate let depth: Int
 
-    func note(_ change: (inout SSHVisit) -> Void) {
+    func note(_ change: (inout SSHHop) -> Void) {
       journal.pages.withLock { pages in
-        if var visit = pages[depth] {
-          change(&visit)
-          pages[depth] = visit
+        if var hop = pages[depth] {
+          change(&hop)
+          pages[depth] = hop
         }
       }
     }
   }
 
   /// Opens a new page. It replaces the page of an earlier session at the same depth.
-  func open(_ visit: SSHVisit, depth: Int) -> Page {
-    pages.withLock { $0[depth] = visit }
+  func open(_ hop: SSHHop, depth: Int) -> Page {
+    pages.withLock { $0[depth] = hop }
     return Page(journal: self, depth: depth)
   }
 }

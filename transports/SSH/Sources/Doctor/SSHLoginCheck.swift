@@ -9,29 +9,29 @@ struct SSHLoginCheck: Check {
 
   let stop: ExaminedLogin.Stop
 
-  private var visit: SSHVisit { stop.visit }
-  private var user: String { visit.settings.user }
+  private var hop: SSHHop { stop.hop }
+  private var user: String { hop.settings.user }
 
   func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
-    if visit.stage >= .loggedIn {
-      return .sound("\(user) is in\(visit.tried.last.map { " with \($0)" } ?? "").")
+    if hop.stage >= .loggedIn {
+      return .sound("\(user) is in\(hop.tried.last.map { " with \($0)" } ?? "").")
     }
-    let error = stop.error?.message ?? "\(visit.server) refused the login."
-    let diagnosis = visit.report.map { self.diagnosis($0, error) } ?? unfinished(error)
+    let error = stop.error?.message ?? "\(hop.server) refused the login."
+    let diagnosis = hop.report.map { self.diagnosis($0, error) } ?? unfinished(error)
     // Without keys that stayed locked: the server has not seen a signature by them.
-    let refused = visit.report?.tried ?? visit.tried
+    let refused = hop.report?.tried ?? hop.tried
     let isNamed = refused.allSatisfy(diagnosis.sentence.contains)
     return .wrong(diagnosis, saw: isNamed ? nil : "Refused: \(refused.joined(separator: ", ")).")
   }
 
   /// The server or this end stopped the login before all keys were tried.
   private func unfinished(_ error: String) -> Diagnosis {
-    guard visit.farewell?.contains("Too many authentication failures") == true else {
+    guard hop.farewell?.contains("Too many authentication failures") == true else {
       return Diagnosis(.loginRefused, error)
     }
     return Diagnosis(
       .tooManyKeys,
-      "\(visit.server) ended the login after \(visit.tried.count) keys (MaxAuthTries), none of which it takes: name the right one "
+      "\(hop.server) ended the login after \(hop.tried.count) keys (MaxAuthTries), none of which it takes: name the right one "
         + "in the link with identity=FILE, or with IdentityFile and IdentitiesOnly yes in ~/.ssh/config.")
   }
 
@@ -51,13 +51,13 @@ struct SSHLoginCheck: Check {
     if report.lacksPassword, !isWanted("publickey") {
       return Diagnosis(
         .passwordWanted,
-        "\(visit.server) takes a password only (it accepts \(visit.offers.joined(separator: ", "))), and there was no way to ask for "
+        "\(hop.server) takes a password only (it accepts \(hop.offers.joined(separator: ", "))), and there was no way to ask for "
           + "it: run this in a terminal, or name the variable that holds it with password=env:NAME in the link.")
     }
     return Diagnosis(.loginRefused, error, command: isWanted("publickey") ? keyCommand(report) : nil)
   }
 
-  private func isWanted(_ method: String) -> Bool { visit.offers.contains(method) }
+  private func isWanted(_ method: String) -> Bool { hop.offers.contains(method) }
 
   private func diagnosis(_ locked: LoginReport.LockedKey) -> Diagnosis {
     let add = "ssh-add \(ShellWord.of(locked.path))"
@@ -92,9 +92,9 @@ struct SSHLoginCheck: Check {
 
   /// A command that installs a key of this user on the server. The user needs another way to log in there.
   private func keyCommand(_ report: LoginReport) -> String {
-    if report.tried.isEmpty { return "ssh-keygen -t ed25519 && ssh-copy-id \(visit.sshWords)" }
-    let file = visit.settings.identityFiles.first { path in report.tried.contains { $0.hasPrefix(path) } }
+    if report.tried.isEmpty { return "ssh-keygen -t ed25519 && ssh-copy-id \(hop.sshWords)" }
+    let file = hop.settings.identityFiles.first { path in report.tried.contains { $0.hasPrefix(path) } }
     let identity = file.map { "-i \(ShellWord.of($0)) " } ?? ""
-    return "ssh-copy-id \(identity)\(visit.sshWords)"
+    return "ssh-copy-id \(identity)\(hop.sshWords)"
   }
 }

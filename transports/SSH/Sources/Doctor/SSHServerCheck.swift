@@ -17,10 +17,10 @@ struct SSHServerCheck: Check {
 
   func examine(_ resources: OpenedResources) async throws -> Finding<ExaminedLogin> {
     let login = await attempt()
-    guard let visit = login.visits.first else {
+    guard let hop = login.hops.first else {
       return .wrong(Diagnosis(.notConnected, login.error?.message ?? "No session of SSH began."))
     }
-    return Self.judge(visit, login, stage: login.stop(0))
+    return Self.judge(hop, login, stage: login.stop(0))
   }
 
   private func attempt() async -> ExaminedLogin {
@@ -39,33 +39,33 @@ struct SSHServerCheck: Check {
     } catch {
       failure = BywayError(error)
     }
-    return ExaminedLogin(visits: transport.journal?.visits ?? [], error: failure, opening: opening)
+    return ExaminedLogin(hops: transport.journal?.hops ?? [], error: failure, opening: opening)
   }
 
   private static func judge(
-    _ visit: SSHVisit, _ login: ExaminedLogin, stage stop: ExaminedLogin.Stop
+    _ hop: SSHHop, _ login: ExaminedLogin, stage stop: ExaminedLogin.Stop
   ) -> Finding<ExaminedLogin> {
-    if let software = visit.identification.software {
-      return .sound("\(visit.server) is \(software).", login)
+    if let software = hop.identification.software {
+      return .sound("\(hop.server) is \(software).", login)
     }
-    guard let error = stop.error else { return .sound("\(visit.server) is an SSH server.", login) }
-    return .wrong(Diagnosis(notSSH: visit, error))
+    guard let error = stop.error else { return .sound("\(hop.server) is an SSH server.", login) }
+    return .wrong(Diagnosis(notSSH: hop, error))
   }
 }
 
 extension Diagnosis {
   /// The diagnosis for a server that did not identify itself as an SSH server.
-  init(notSSH visit: SSHVisit, _ error: BywayError) {
-    if let unexpectedPeer = visit.identification.unexpectedPeer {
+  init(notSSH hop: SSHHop, _ error: BywayError) {
+    if let unexpectedPeer = hop.identification.unexpectedPeer {
       let advice = unexpectedPeer == .tls ? "write tls: instead of ssh:, or correct the port" : "correct the port"
-      self.init(.wrongScheme, "\(visit.server) is \(unexpectedPeer), not an SSH server: \(advice).")
-    } else if visit.identification.isTurningAway {
+      self.init(.wrongScheme, "\(hop.server) is \(unexpectedPeer), not an SSH server: \(advice).")
+    } else if hop.identification.isTurningAway {
       self.init(.serverBusy, error.message)
-    } else if visit.identification.firstLine != nil {
+    } else if hop.identification.firstLine != nil {
       self.init(.otherProgram, error.message)
     } else if error.evidence is UnusableFile {
       self.init(.badSettings, error.message)
-    } else if visit.stage == .settled {
+    } else if hop.stage == .settled {
       self.init(unreachable: error.cause ?? error, error.message)
     } else {
       self.init(.notSSH, error.message)

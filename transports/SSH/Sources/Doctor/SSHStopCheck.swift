@@ -11,30 +11,30 @@ struct SSHStopCheck: Check {
   let index: Int
 
   func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
-    let (visit, before) = (login.visits[index], login.visits[index - 1])
-    guard let error = login.stop(index).error, visit.identification.software == nil else {
-      return .sound("\(visit.server) is \(visit.identification.software ?? "an SSH server"), behind \(before.server).")
+    let (hop, before) = (login.hops[index], login.hops[index - 1])
+    guard let error = login.stop(index).error, hop.identification.software == nil else {
+      return .sound("\(hop.server) is \(hop.identification.software ?? "an SSH server"), behind \(before.server).")
     }
     switch error.evidence as? ChannelRefusal {
     case .prohibited:
       return .wrong(
         Diagnosis(
           .forwardingProhibited,
-          "\(before.server) does not forward to \(visit.server): set AllowTcpForwarding yes in its sshd_config (and look at "
+          "\(before.server) does not forward to \(hop.server): set AllowTcpForwarding yes in its sshd_config (and look at "
             + "PermitOpen), and run \"sudo systemctl reload ssh\" there."))
     case .connectFailed:
       return .wrong(
         Diagnosis(
           .nobodyListens,
-          "\(before.server) cannot connect to \(visit.settings.host):\(visit.settings.port): start the SSH server there, or correct "
+          "\(before.server) cannot connect to \(hop.settings.host):\(hop.settings.port): start the SSH server there, or correct "
             + "its name and port as \(before.settings.alias) knows them."))
     case .unknownType, .shortage, nil:
-      return .wrong(Diagnosis(notSSH: visit, error))
+      return .wrong(Diagnosis(notSSH: hop, error))
     }
   }
 }
 
-extension SSHVisit {
+extension SSHHop {
   /// The user and host, as arguments of ssh.
   var sshWords: String {
     "\(settings.port == 22 ? "" : "-p \(settings.port) ")\(ShellWord.of("\(settings.user)@\(settings.host)"))"

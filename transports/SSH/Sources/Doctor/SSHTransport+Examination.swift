@@ -10,7 +10,7 @@ extension SSHTransport: Examinable {
 
   package func examine(
     _ address: LinkAddress, in examination: Examination
-  ) async throws(Examination.Over) -> Ground {
+  ) async throws(Examination.Over) -> MediumState {
     let settings = try await examination.make(SSHSettingsCheck(address: address))
     // A host behind jump hosts is looked up and connected to by those.
     if settings.jumps.isEmpty {
@@ -23,11 +23,11 @@ extension SSHTransport: Examinable {
         ReachCheck(to: place, of: "the SSH server", at: addresses, advice: advice))
     }
     let login = try await examination.make(SSHServerCheck(transport: self, address: address))
-    for index in login.visits.indices {
+    for index in login.hops.indices {
       if index > 0 { try await examination.make(SSHStopCheck(login: login, index: index)) }
       let stop = login.stop(index)
       try await examination.make(SSHAlgorithmsCheck(stop: stop))
-      try await examination.make(SSHHostKeyCheck(stop: stop, way: login.visits[..<index].map(\.server)))
+      try await examination.make(SSHHostKeyCheck(stop: stop, way: login.hops[..<index].map(\.server)))
       try await examination.make(SSHLoginCheck(stop: stop))
     }
     try await examination.make(SSHChannelCheck(transport: self, address: address, error: login.error))

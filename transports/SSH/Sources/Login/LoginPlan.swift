@@ -26,7 +26,7 @@ actor LoginPlan {
   ) {
     self.settings = settings
     var sources = sources ?? LoginSources(group: group)
-    if settings.asksNobody { sources.prompter = NobodyPrompter() }
+    if settings.asksNobody { sources.prompter = BatchModePrompter() }
     self.sources = sources
     self.deadline = deadline
     self.logger = logger

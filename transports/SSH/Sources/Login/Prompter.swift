@@ -10,6 +10,6 @@ protocol Prompter: Sendable {
 }
 
 /// A prompter that never asks (`BatchMode`).
-struct NobodyPrompter: Prompter {
+struct BatchModePrompter: Prompter {
   func ask(_ question: String, echo: Bool, until deadline: NIODeadline) async throws(BywayError) -> Secret? { nil }
 }

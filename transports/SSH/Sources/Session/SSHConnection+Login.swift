@@ -32,10 +32,10 @@ extension SSHConnection {
     }
   }
 
-  /// The judge of the server's key and the plan of the login.
+  /// The verifier of the server's key and the plan of the login.
   struct Introduction: Sendable {
     let user: String
-    let judge: any HostKeyJudge
+    let verifier: any HostKeyVerifier
     let plan: LoginPlan
     /// The journal page, if the session is examined.
     let page: SSHJournal.Page?
@@ -67,7 +67,7 @@ extension SSHConnection {
 
   // MARK: Trust
 
-  func judge() {
+  func verify() {
     phase = .judging
     guard let introduction, let key = session.hostKey else {
       return end(failure.unavailable("\(failure.server) sent no host key."))
@@ -89,7 +89,7 @@ extension SSHConnection {
       default: nil
       }
     }
-    eventLoop.makeFutureWithTask { try await introduction.judge.judge(key) }
+    eventLoop.makeFutureWithTask { try await introduction.verifier.verify(key) }
       .assumeIsolated().whenComplete { result in
         guard case .judging = self.phase else { return }
         switch result {

@@ -29,7 +29,7 @@ extension SSHConnection {
     let timeout = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [weak self] in
       isAwaited = false
       promise.fail(failure.lateOpening(destination))
-      self?.giveUp(operation)
+      self?.cancel(operation)
     }
     promise.futureResult.whenComplete { _ in timeout.cancel() }
     enqueue(operation)
@@ -72,7 +72,7 @@ extension SSHConnection {
     let timeout = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [weak self] in
       isAwaited = false
       promise.fail(failure.lateListening(host: host, port: port))
-      self?.giveUp(operation)
+      self?.cancel(operation)
     }
     promise.futureResult.whenComplete { _ in timeout.cancel() }
     enqueue(operation)

@@ -31,7 +31,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
   private(set) var context: ChannelHandlerContext?
   var identification = ServerIdentification()
   var phase = Phase.handshaking
-  /// The user, judge and plan, until the login is done.
+  /// The user, verifier and plan, until the login is done.
   var introduction: Introduction?
   let ready: EventLoopPromise<Void>
   private let endPromise: EventLoopPromise<Void>
@@ -45,7 +45,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
   var lastHeard = NIODeadline.now()
   var probed: NIODeadline?
   lazy var livenessTimer = LazyTimer(on: eventLoop) { [unowned self] in checkLiveness() }
-  private lazy var idleTimer = LazyTimer(on: eventLoop) { [unowned self] in leave() }
+  private lazy var idleTimer = LazyTimer(on: eventLoop) { [unowned self] in disconnectIfIdle() }
   private var idleSince: NIODeadline?
   private var receivedEarly = 0
   private var unsent = 0
@@ -165,7 +165,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
 
   private func turn() throws(SSHError) {
     switch phase {
-    case .handshaking: if try session.handshake() { judge() }
+    case .handshaking: if try session.handshake() { verify() }
     case .judging, .ended: break
     case .loggingIn(let login): try attempt(login)
     case .ready: try work()
@@ -243,7 +243,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
     idleTimer.set(isUsable ? start + limits.lingering : start)
   }
 
-  private func leave() {
+  private func disconnectIfIdle() {
     guard case .ready = phase, !isUsed else { return }
     session.disconnect()
     flush()

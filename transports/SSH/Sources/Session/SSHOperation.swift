@@ -34,7 +34,7 @@ extension SSHConnection {
 
   /// Gives up an operation at its deadline. An operation in progress cannot be withdrawn and would block all others; so they
   /// use another connection.
-  func giveUp(_ operation: SSHOperation) {
+  func cancel(_ operation: SSHOperation) {
     if operations.first === operation { return retire() }
     operations.removeAll { $0 === operation }
   }

@@ -66,14 +66,14 @@ final class SharedSession: @unchecked Sendable {
     promise.futureResult.assumeIsolated().whenComplete { _ in
       timeout.cancel()
       self.waiting -= 1
-      if self.waiting == 0 { self.giveUp() }
+      if self.waiting == 0 { self.cancel() }
     }
     return promise.futureResult
   }
 
   /// Called when no link waits any more. A login continues: the user may be typing a password, and the next attempt finds it
   /// done.
-  private func giveUp() {
+  private func cancel() {
     guard !isOver else { return }
     if let connection {
       guard case .handshaking = connection.phase else { return }
@@ -121,16 +121,16 @@ final class SharedSession: @unchecked Sendable {
     }
     if pool.journal?.mayAsk == false { settings.asksNobody = true }
     let failure = SSHFailure(settings)
-    let page = pool.journal?.open(SSHVisit(settings, server: failure.server), depth: depth)
+    let page = pool.journal?.open(SSHHop(settings, server: failure.server), depth: depth)
     try await eventLoop.submit { self.failure = failure }.get()
     let channel = try await transport(settings, failure)
     do {
       page?.note { $0.stage = .connected }
       let deadline = NIODeadline.now() + pool.limits.login
       // If the link has been given up, this task is cancelled here.
-      let judge = try await KnownHostsJudge(settings, logger: logger, page: page)
+      let verifier = try await KnownHostsVerifier(settings, logger: logger, page: page)
       let introduction = SSHConnection.Introduction(
-        user: settings.user, judge: judge,
+        user: settings.user, verifier: verifier,
         plan: LoginPlan(settings, group: eventLoop, logger: logger, deadline: deadline), page: page)
       try await eventLoop.flatSubmit { self.begin(promise, on: channel, introduction, failure) }.get()
     } catch {
@@ -146,7 +146,7 @@ final class SharedSession: @unchecked Sendable {
     guard !isOver else { return eventLoop.makeFailedFuture(Gone()) }
     let session: SSHSession
     do {
-      session = try SSHSession(preferredHostKeys: introduction.judge.preferredAlgorithms)
+      session = try SSHSession(preferredHostKeys: introduction.verifier.preferredAlgorithms)
     } catch {
       return eventLoop.makeFailedFuture(failure.unavailable("No SSH session can be made.", error))
     }

@@ -49,7 +49,7 @@ package struct KnownHosts: Sendable {
 
   /// Returns the verdict on a key. A revoked key is refused even if it is also listed as trusted. A key of another type than
   /// the listed ones is a change, too: an attacker in between could offer any type.
-  package func judge(_ key: PublicKey) -> Verdict {
+  package func verify(_ key: PublicKey) -> Verdict {
     if let entry = entries.first(where: { $0.line.marker == .revoked && $0.line.key == key }) {
       return .revoked(entry.place)
     }

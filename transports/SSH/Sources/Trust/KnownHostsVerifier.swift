@@ -4,7 +4,7 @@ import Primitives
 import Synchronization
 
 /// Trusts the keys that known_hosts files list. With `accept-new`, it adds a host that none of them lists.
-struct KnownHostsJudge: HostKeyJudge {
+struct KnownHostsVerifier: HostKeyVerifier {
   /// Larger than any real file, and small enough for memory.
   static let fileLimit = 64 << 20
 
@@ -47,14 +47,14 @@ struct KnownHostsJudge: HostKeyJudge {
 
   var preferredAlgorithms: [String] { known.algorithms }
 
-  func judge(_ blob: [UInt8]) async throws(BywayError) {
+  func verify(_ blob: [UInt8]) async throws(BywayError) {
     guard let key = PublicKey(blob) else {
       throw BywayError(
         .protocolViolation, "\(known.name) sent a host key that cannot be read.", processing: .none)
     }
     let refusal = HostKeyRefusal(host: host, port: port, key: key, files: files.user + files.global)
-    let verdict = known.judge(key)
-    page?.note { $0.hostKey = SSHVisit.HostKey(key: key, verdict: verdict) }
+    let verdict = known.verify(key)
+    page?.note { $0.hostKey = SSHHop.HostKey(key: key, verdict: verdict) }
     switch verdict {
     case .unknown where keyChecking == .acceptNew && page != nil:
       return
@@ -69,7 +69,7 @@ struct KnownHostsJudge: HostKeyJudge {
 
   /// Adds the host, unless another connection has added it since the files were read. Blocks.
   private func accept(_ key: PublicKey, _ refusal: HostKeyRefusal) throws(BywayError) {
-    let verdict = try files.read(for: known.name).judge(key)
+    let verdict = try files.read(for: known.name).verify(key)
     guard case .unknown = verdict else { return try refusal.check(verdict) }
     guard let file = files.user.first else { throw refusal.nowhereToWrite(nil) }
     guard known.name.isLiteral else { throw refusal.noName }
@@ -84,12 +84,12 @@ struct KnownHostsJudge: HostKeyJudge {
   }
 }
 
-extension KnownHostsJudge.Files {
+extension KnownHostsVerifier.Files {
   fileprivate func read(for name: KnownHostName) throws(BywayError) -> KnownHosts {
     var known = KnownHosts(for: name)
     for file in user + global {
       do {
-        known.read(try SmallFile(file, limit: KnownHostsJudge.fileLimit).bytes, from: file)
+        known.read(try SmallFile(file, limit: KnownHostsVerifier.fileLimit).bytes, from: file)
       } catch .missing {
         continue
       } catch {

@@ -11,7 +11,7 @@ struct HolderCheck: Check {
   let path: String
   let format: LineFormat
 
-  func examine(_ resources: OpenedResources) async throws -> Finding<Ground> {
+  func examine(_ resources: OpenedResources) async throws -> Finding<MediumState> {
     if let holder = PortProblem.holder(of: path) { return judge(holder) }
     if let login = try loginOfOthers() { return .wrong(self.login(login)) }
     do {
@@ -28,7 +28,7 @@ struct HolderCheck: Check {
     try FileStatus(of: path).isPseudoTerminal ? nil : RunningProcess(withTerminal: path)
   }
 
-  private func judge(_ holder: RunningProcess) -> Finding<Ground> {
+  private func judge(_ holder: RunningProcess) -> Finding<MediumState> {
     switch holder.name {
     case "byway": return .undecided("\(path) is in use by \(holder).", .taken(by: holder.id))
     case "ModemManager":

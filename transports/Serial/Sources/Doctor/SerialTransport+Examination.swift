@@ -4,7 +4,7 @@ package import BywayDoctor
 extension SerialTransport: Examinable {
   package func examine(
     _ address: LinkAddress, in examination: Examination
-  ) async throws(Examination.Over) -> Ground {
+  ) async throws(Examination.Over) -> MediumState {
     let path = try await examination.make(DeviceCheck(address: address))
     try await examination.make(DevicePermissionCheck(path: path))
     // Invalid options of the address have been reported by an earlier check.

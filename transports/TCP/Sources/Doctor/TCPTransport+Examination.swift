@@ -4,7 +4,7 @@ package import BywayDoctor
 extension TCPTransport: Examinable {
   package func examine(
     _ address: LinkAddress, in examination: Examination
-  ) async throws(Examination.Over) -> Ground {
+  ) async throws(Examination.Over) -> MediumState {
     // With `open=listen` this end listens, and the peer dials.
     guard address[option: "open"] != "listen" else { return .unasked }
     let endpoint = try await examination.make(LoopbackCheck(address: address))

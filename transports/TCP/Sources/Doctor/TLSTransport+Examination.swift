@@ -6,7 +6,7 @@ import NIOCore
 extension TLSTransport: Examinable {
   package func examine(
     _ address: LinkAddress, in examination: Examination
-  ) async throws(Examination.Over) -> Ground {
+  ) async throws(Examination.Over) -> MediumState {
     guard address[option: "open"] != "listen" else { return .unasked }
     let endpoint = try await examination.make(TLSFilesCheck(address: address))
     let addresses = try await examination.make(NameCheck(host: endpoint.host, port: endpoint.port))

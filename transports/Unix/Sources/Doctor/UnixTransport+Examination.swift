@@ -4,7 +4,7 @@ package import BywayDoctor
 extension UnixTransport: Examinable {
   package func examine(
     _ address: LinkAddress, in examination: Examination
-  ) async throws(Examination.Over) -> Ground {
+  ) async throws(Examination.Over) -> MediumState {
     // With `open=listen` this end creates the file, and the peer dials.
     guard address[option: "open"] != "listen" else {
       await examination.skip(SocketFileCheck.self, because: "The far end dials.")
