@@ -67,7 +67,7 @@ import Testing
     #expect {
       _ = try Rights("alice = printer\n# note \(separator)mallory = *\n", named: "rights")
     } throws: { error in
-      (error as? BywayError)?.message.contains("rights, line 2: there is a character") ?? false
+      (error as? BywayError)?.message.contains("rights, line 2: it has a character") ?? false
     }
   }
 
