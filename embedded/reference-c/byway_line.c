@@ -195,11 +195,12 @@ static uint8_t reason_of(const line_t *l, uint32_t session) {
   return BYWAY_LINE_UNKNOWN;
 }
 
-/* Owes a RESET. If several wait, one of them is sent (section 10). */
+/* Owes a RESET. If more wait than there is room for, the first are sent (section 10). */
 static void owe_reset(line_t *l, uint32_t session, uint8_t reason) {
+  if (l->resets == 2) return;
   l->owed |= OWE_RESET;
-  l->other_session = session;
-  l->other_reason = reason;
+  l->reset_session[l->resets] = session;
+  l->reset_reason[l->resets++] = reason;
 }
 
 /* The session is over. told is what a later POLL of it gets as reason. */
@@ -239,7 +240,7 @@ static void begin(line_t *l, uint32_t session, uint32_t now) {
   l->finishing = l->last_added = l->streak = 0;
   l->payload = 64;
   l->take_read = l->take_next = l->take_high = 0;
-  l->take_edge = l->take_offer = BYWAY_LINE_RECEIVE_UNITS;
+  l->take_edge = BYWAY_LINE_RECEIVE_UNITS;
   l->take_offset = l->take_last = l->take_told = l->take_frames = 0;
   memset(l->take_length, 0, sizeof l->take_length);
   assume_trip(l);
@@ -247,7 +248,7 @@ static void begin(line_t *l, uint32_t session, uint32_t now) {
   l->noise_bytes = 256;
   l->noise_wrong = l->noise_clean = 0;
   l->noise_told = l->noise_acks = l->noise_failed = l->noise_fixed = 0;
-  l->peer_noise = 0;
+  l->peer_noise = l->peer_told = 0;
   l->trial = l->byte_time ? 6 : 0;
   l->heard_time = now;
 #else
@@ -282,8 +283,7 @@ static uint16_t room_edge(const line_t *l) { return (uint16_t)(l->take_read + BY
 static int window_owed(const line_t *l) {
   int left = ahead(l->take_edge, l->take_next);
   int more = ahead(room_edge(l), l->take_edge);
-  if (l->take_last) return 0;
-  return left <= 0 ? more > 0 : left <= l->take_offer / 2 && more >= BYWAY_LINE_RECEIVE_UNITS / 4;
+  return !l->take_last && left < BYWAY_LINE_RECEIVE_UNITS / 2 && more >= BYWAY_LINE_RECEIVE_UNITS / 4;
 }
 
 static unsigned run_size(unsigned run) { return run < 128 ? 1 : 2; }
@@ -309,8 +309,7 @@ static uint8_t *put_acknowledgement(line_t *l, uint8_t *b) {
   const uint8_t *limit;
   uint16_t at = l->take_next;
   l->take_edge = room_edge(l);
-  l->take_offer = (uint16_t)(l->take_edge - l->take_next);
-  b = put16(put16(b, at), l->take_offer);
+  b = put16(put16(b, at), (uint16_t)(l->take_edge - at));
   limit = b + MOST_RUNS;
   while (at != l->take_high) {
     unsigned missing = run_at(l, at, 0);
@@ -787,7 +786,7 @@ static void take_sealed(line_t *l, const uint8_t *b, const uint8_t *limit, uint3
 #if BYWAY_LINE_CORRECTION
   else {
     l->peer_noise = b[1];
-    l->trial = 0;
+    l->peer_told = 1;
   }
 #endif
 }
@@ -1076,15 +1075,14 @@ static uint32_t square_root(uint32_t n) {
 /* The strength for a frame of so many bytes, or PLAIN. Numbers with a fraction are in 1/256. */
 static int strength_for(const line_t *l, unsigned data, int kind) {
   unsigned limit = l->peer_correction < BYWAY_LINE_CORRECTION ? l->peer_correction : BYWAY_LINE_CORRECTION, i;
-  uint32_t share = share_of(l->peer_noise), wrong, need;
+  uint32_t share = share_of(l->peer_noise), longest = kind < DATA ? BYWAY_LINE_BODY : data, wrong;
   if (limit == 0 || l->peer_noise == 0xFF) return PLAIN;
-  if (kind < DATA && share_of(noise_level(l)) > share) share = share_of(noise_level(l));
-  if (kind >= DATA && l->trial && share == 0) share = 17000;
-  /* Correction costs 14 bytes. It is worth that if more are lost with frames. */
-  if (share * data / 14 * data < 0x100000) return PLAIN;
-  wrong = share * (data / words_for(data, 16) + 12) >> 12;
-  need = wrong + (kind >= DATA ? 5 : 7) * square_root(wrong) * 8 + 128;
-  for (i = 0; i + 1 < limit && (uint32_t)wrong_of[i] << 8 < need; i++) {
+  if (!l->peer_told) share = kind < DATA ? share_of(noise_level(l)) : l->trial ? 17000 : 0;
+  /* Correction costs 14 bytes in DATA. It is worth that if more are lost with frames. */
+  if (share * longest / 14 * longest < 0x100000) return PLAIN;
+  for (i = 0; i + 1 < limit; i++) {
+    wrong = share * (data / words_for(data, wrong_of[i]) + 2u * wrong_of[i]) >> 12;
+    if ((uint32_t)wrong_of[i] << 8 >= wrong + (kind >= DATA ? 5 : 7) * square_root(wrong) * 8 + 128) break;
   }
   return (int)i;
 }
@@ -1308,6 +1306,16 @@ static uint8_t *put_answer(line_t *l, uint8_t *b, uint32_t now) {
   return put_acknowledgement(l, b);
 }
 
+static uint8_t *put_reset(line_t *l, uint8_t *b) {
+  *b++ = RESET;
+  b = put32(b, l->reset_session[0]);
+  *b++ = l->reset_reason[0];
+  l->reset_session[0] = l->reset_session[1];
+  l->reset_reason[0] = l->reset_reason[1];
+  if (--l->resets == 0) l->owed &= (uint16_t)~OWE_RESET;
+  return b;
+}
+
 /* A question is handed over. */
 static void asked(line_t *l) {
   if (l->questions < 200) l->questions++;
@@ -1350,13 +1358,7 @@ static uint8_t *put_data(line_t *l, uint8_t *b) {
 /* Puts what is owed first (appendix A, order) into the body. Returns its end, or NULL if nothing is. */
 static uint8_t *put_owed(line_t *l, uint8_t *b, uint32_t now) {
   int data = may_send(l) && first_to_send(l) >= 0;
-  if (l->owed & OWE_RESET) {
-    l->owed &= (uint16_t)~OWE_RESET;
-    *b++ = RESET;
-    b = put32(b, l->other_session);
-    *b++ = l->other_reason;
-    return b;
-  }
+  if (l->owed & OWE_RESET) return put_reset(l, b);
   if (l->owed & OWE_HELLO) {
     l->copy = l->owed & OWE_HELLO_COPY ? HELLO : 0;
     l->owed &= (uint16_t) ~(OWE_HELLO | OWE_HELLO_COPY);
@@ -1487,6 +1489,9 @@ static void fire(line_t *l, enum byway_line_timer timer, uint32_t now) {
   case BYWAY_LINE_T_ACK:
     l->owed |= OWE_ACK;
     break;
+  case BYWAY_LINE_T_SILENCE:
+    if (!armed(l, BYWAY_LINE_T_QUESTION)) ask(l, now);
+    break;
   case BYWAY_LINE_T_PATIENCE:
     end_with_reset(l, BYWAY_LINE_SILENCE);
     break;
@@ -1501,7 +1506,7 @@ static void fire(line_t *l, enum byway_line_timer timer, uint32_t now) {
     read_again(l, now);
     break;
 #endif
-  default: /* QUESTION, CLOSED, KEEPALIVE and SILENCE */
+  default: /* QUESTION, CLOSED and KEEPALIVE */
     ask(l, now);
   }
 }
@@ -1566,7 +1571,7 @@ void byway_line_lost(struct byway_line *l, uint32_t now) {
   l->gone = 1;
   l->run_length = 0;
   l->owed &= (uint16_t) ~(OWE_HELLO | OWE_RESET | OWE_HELLO_COPY);
-  l->copy = 0;
+  l->copy = l->resets = 0;
 #if BYWAY_LINE_CORRECTION
   l->frame_need = 0;
   l->head_length = 0;

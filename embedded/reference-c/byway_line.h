@@ -128,8 +128,9 @@ struct byway_line {
   uint16_t owed; /* frames to send, bits OWE_... */
   uint32_t session, incarnation;
   uint32_t seal; /* state of CRC-32C behind session and incarnation */
-  uint32_t other_session;  /* that of an owed RESET */
-  uint8_t other_reason;
+  uint32_t reset_session[2]; /* of owed RESETs */
+  uint8_t reset_reason[2];
+  uint8_t resets;
   uint8_t questions;       /* asked since something of the session was received */
   uint8_t unanswered;      /* a question waits for something of the session */
   uint8_t held;            /* no DATA before something is received */
@@ -162,7 +163,7 @@ struct byway_line {
   uint8_t send_data[BYWAY_LINE_SEND_UNITS][16];
 
   /* Receiving: a ring of units from take_read (not read) by take_next (missing) to take_high (nothing has arrived from there on). */
-  uint16_t take_read, take_next, take_high, take_edge, take_offer, take_end;
+  uint16_t take_read, take_next, take_high, take_edge, take_end;
   uint8_t take_offset;     /* bytes of the first unit that were read */
   uint8_t take_last;       /* take_end is known */
   uint8_t take_told;       /* the last frame was acknowledged */
@@ -187,6 +188,7 @@ struct byway_line {
   uint8_t noise_told, noise_acks;
   uint8_t noise_failed, noise_fixed;
   uint8_t peer_noise;      /* level of the peer's last NOISE */
+  uint8_t peer_told;       /* there was one in the session */
   uint8_t trial;           /* first frames of a session that still have correction */
   uint8_t head[9];
   uint8_t frame[BYWAY_LINE_BODY + BYWAY_LINE_PARITY];
