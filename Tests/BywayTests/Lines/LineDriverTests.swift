@@ -80,7 +80,7 @@ import Testing
   @Test("closing does not wait for a peer that stays open, and notifies it")
   func impatience() throws {
     rig.near.channel?.close(promise: nil)
-    try rig.run(for: .seconds(5)) { !rig.far.ends.isEmpty }
+    try rig.run(for: .seconds(6)) { !rig.far.ends.isEmpty }
     #expect(rig.near.ends == [.abortedHere] && rig.far.ends == [.aborted])
     #expect(rig.near.reader.events == ["inactive"])
     #expect(rig.far.reader.events.dropLast().last?.contains("closed the link") == true)
