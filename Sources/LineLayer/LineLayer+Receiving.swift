@@ -38,12 +38,19 @@ extension LineLayer {
     case .run(var run, let isLeftover):
       let length = run.count
       let said = ForeignText.isText(run) ? run : []
+      if latestOpening != nil, CorrectableFrame.isCopy(run) { unreadCopyBytes = FrameCodec.longestCopy }
       // A frame may begin the session that seals the next one.
       if let frame = FrameCodec.decode(&run, seal: session?.id) {
         ear.hear(intact: length)
         intactBytes &+= length
         latestOpening = frame.isOpening ? frame : nil
+        unreadCopyBytes = 0
         return (frame, FrameCodec.answerLength)
+      }
+      // A repeated HELLO or OPEN may arrive when its copy is not looked for. That copy is not damage.
+      if unreadCopyBytes >= length {
+        unreadCopyBytes -= length
+        break
       }
       counters.foreignBytes += UInt64(length)
       if !isLeftover, !said.isEmpty { counters.foreignText.add(said) }

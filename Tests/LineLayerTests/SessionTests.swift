@@ -55,6 +55,24 @@ private struct Pair {
 
 @Suite("Sessions")
 struct SessionTests {
+  @Test("repeated OPEN and HELLO frames with their copies count as no damage")
+  func repeatedOpenings() {
+    var pair = Pair()
+    pair.dialer.open(session: 1, at: pair.now)
+    let open = pair.dialer.transmit(at: pair.now)
+    pair.listener.receive(open, at: pair.now)
+    let hello = pair.listener.transmit(at: pair.now)
+    pair.dialer.receive(hello, at: pair.now)
+    pair.exchange()
+    #expect(pair.atDialer.contains(.confirmed))
+    // The sender ends what it has sent last with a zero.
+    pair.listener.receive(open + [0], at: pair.now)
+    pair.dialer.receive(hello + [0], at: pair.now)
+    pair.exchange()
+    #expect(pair.dialer.statistics.damagedFrames == 0 && pair.listener.statistics.damagedFrames == 0)
+    #expect(pair.dialer.statistics.foreignBytes == 0 && pair.listener.statistics.foreignBytes == 0)
+  }
+
   @Test("a dialer asks who is there, and then begins")
   func asks() {
     var pair = Pair()

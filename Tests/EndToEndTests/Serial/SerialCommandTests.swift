@@ -93,7 +93,7 @@ extension EndToEnd {
 
     @Test("byway request reports a line that echoes") func echo() async throws {
       let result = try await BywayProcess.run(["request", "--link", "exec:/bin/cat?line=115200", "/"])
-      EndToEnd.expect(result, code: 69, words: ["comes back", "byway gateway"])
+      EndToEnd.expect(result, code: 69, words: ["come back", "byway gateway"])
     }
 
     @Test("byway ping reaches a line in use through its proxy, over TCP or a Unix socket", arguments: [true, false])
