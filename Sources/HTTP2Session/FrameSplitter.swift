@@ -65,7 +65,6 @@ struct FrameSplitter {
   }
 
   private func take(_ count: Int, from input: inout UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    // By pointers: `prefix` and `dropFirst` take 600 instructions of a request.
     let taken = min(count, input.count)
     guard let start = input.baseAddress else { return input }
     defer { input = UnsafeRawBufferPointer(start: start + taken, count: input.count - taken) }
