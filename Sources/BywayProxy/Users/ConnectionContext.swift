@@ -42,11 +42,8 @@ final class ConnectionContext {
 
   /// Returns the /64 network of an IPv6 address, or the IPv4 address that it maps; `nil` for other addresses.
   static func network(of address: SocketAddress) -> String? {
-    guard case .v6(let address) = address else { return nil }
-    return withUnsafeBytes(of: address.address.sin6_addr) { bytes in
-      let isMapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
-      return isMapped ? bytes.suffix(4).map { "\($0)" }.joined(separator: ".") : "\(Hex.text(bytes.prefix(8)))/64"
-    }
+    guard case .v6 = address, let bytes = address.peerBytes else { return nil }
+    return bytes.count == 4 ? bytes.map { "\($0)" }.joined(separator: ".") : "\(Hex.text(bytes))/64"
   }
 
   /// Returns the user named by the client's certificate.
