@@ -116,7 +116,7 @@ private final class WaitingExchange: RequestSink {
   // MARK: RequestSink
 
   func write(_ bytes: ByteBuffer) {
-    if let next { next.write(bytes) } else { chunks.append(bytes) }
+    if let next { next.write(bytes) } else { chunks.keep(bytes) }
   }
 
   func finish(trailers: FieldSection?) {

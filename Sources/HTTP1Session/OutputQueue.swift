@@ -44,7 +44,8 @@ struct OutputQueue {
     } else {
       try append { buffer throws(HTTP1Failure) in try encoder.writeBodyPrefix(count: count, into: &buffer) }
       seal()
-      pieces.append(Piece(bytes: content, content: count))
+      // Behind others, it may wait for long.
+      pieces.append(Piece(bytes: pieces.isEmpty ? content : content.compact, content: count))
       byteCount += count
       append { buffer in encoder.writeBodySuffix(into: &buffer) }
     }

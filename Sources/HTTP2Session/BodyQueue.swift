@@ -6,20 +6,28 @@ import NIOCore
 /// Most streams have one buffer at a time, so the first one is kept next to the array and costs no allocation.
 struct BodyQueue {
   private(set) var byteCount = 0
-  private var front: ByteBuffer?
-  private var rest: CircularBuffer<ByteBuffer>?
+  private(set) var front: ByteBuffer?
+  private(set) var rest: CircularBuffer<ByteBuffer>?
 
   var isEmpty: Bool { byteCount == 0 }
 
-  mutating func append(_ bytes: ByteBuffer) {
+  /// - Parameter isHeldUp: whether the bytes cannot be sent soon, so that they must not keep the storage that they were received in.
+  mutating func append(_ bytes: ByteBuffer, isHeldUp: Bool = false) {
     guard bytes.readableBytes > 0 else { return }
     byteCount += bytes.readableBytes
     if front == nil {
-      front = bytes
+      front = isHeldUp ? bytes.compact : bytes
+    } else if rest?.isEmpty ?? true, front?.gather(bytes) ?? false {
+      return
     } else {
       if rest == nil { rest = CircularBuffer(initialCapacity: 4) }
-      rest?.append(bytes)
+      rest?.keep(bytes)
     }
+  }
+
+  /// Frees the storage beyond the bytes, which have to wait.
+  mutating func compact() {
+    if let bytes = front { front = bytes.compact }
   }
 
   /// Moves `count` bytes, which must be present, to the end of `output`.

@@ -35,7 +35,7 @@ package final class IncomingBody: @unchecked Sendable {
       waiter.resume(returning: chunk)
       onConsumed?(chunk.readableBytes)
     } else {
-      chunks.append(chunk)
+      chunks.keep(chunk)
     }
   }
 

@@ -39,7 +39,7 @@ package final class TunnelCarrier: StreamCarrier {
 
   package func received(_ bytes: ByteBuffer) {
     // Bytes that a client sends before its tunnel is open are limited by its window, because none of them is credited.
-    if farEnd == nil { early.append(bytes) } else { channel?.deliver(bytes) }
+    if farEnd == nil { early.keep(bytes) } else { channel?.deliver(bytes) }
   }
 
   /// - Parameter isOver: whether sending has ended as well.

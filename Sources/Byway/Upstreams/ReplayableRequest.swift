@@ -16,8 +16,8 @@ struct ReplayableRequest {
     body = RequestBacklog(isComplete: isComplete)
   }
 
-  /// - Returns: the part of the body that has arrived so far, to be sent now.
-  mutating func beginAttempt() -> [ByteBuffer] {
+  /// - Returns: the part of the request that has arrived so far, to be sent now.
+  mutating func beginAttempt() -> (chunks: [ByteBuffer], trailers: FieldSection?) {
     passed = 0
     return body.takeUnsent()
   }

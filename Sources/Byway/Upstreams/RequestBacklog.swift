@@ -23,27 +23,28 @@ struct RequestBacklog {
 
   mutating func append(_ chunk: ByteBuffer, isSent: Bool) {
     guard isWhole else { return }
-    chunks.append(chunk)
+    chunks.keep(chunk)
     bytes += chunk.readableBytes
     if isSent { trim() }
   }
 
   mutating func finish(trailers: FieldSection?) {
     isComplete = true
-    self.trailers = trailers
+    if isWhole { self.trailers = trailers }
   }
 
   /// Returns everything so far, which is about to be sent.
-  mutating func takeUnsent() -> [ByteBuffer] {
-    let unsent = chunks
+  mutating func takeUnsent() -> (chunks: [ByteBuffer], trailers: FieldSection?) {
+    let unsent = (chunks, trailers)
     trim()
     return unsent
   }
 
-  /// Discards the body: it will not be sent again.
+  /// Discards the body and the trailers: they will not be sent again.
   mutating func drop() {
     isWhole = false
     chunks = []
+    trailers = nil
   }
 
   /// Starts the body over.

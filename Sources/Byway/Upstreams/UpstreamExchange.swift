@@ -112,8 +112,9 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     let proof = life.budget.isPatient ? provingTakes : nil
     handle(.sent(isWhole: isAwaited, provingTakes: proof), at: now)
     connection.watch(nextDeadline)
-    for chunk in request.beginAttempt() { connection.write(id, chunk) }
-    if request.body.isComplete, !head.isComplete { connection.finish(id, trailers: request.body.trailers) }
+    let (chunks, trailers) = request.beginAttempt()
+    for chunk in chunks { connection.write(id, chunk) }
+    if request.body.isComplete, !head.isComplete { connection.finish(id, trailers: trailers) }
   }
 
   /// Whether the response is the next step. A tunnel needs its response before it carries anything.

@@ -80,7 +80,7 @@ private final class TunnelRelay: RequestSink, ChannelDuplexHandler {
 
   func write(_ bytes: ByteBuffer) {
     // Bytes that come before the connection is open are bounded by the client's window.
-    if channel == nil { early.append(bytes) } else { send(bytes) }
+    if channel == nil { early.keep(bytes) } else { send(bytes) }
   }
 
   func finish(trailers: FieldSection?) {
