@@ -120,6 +120,9 @@ package final class HTTP1ServerSession: ConnectionSession {
   /// The number of received bytes of a request that waits for its turn.
   package var bufferedBytes: Int { parser.bufferedBytes }
 
+  /// The number of bytes that belong to no current exchange: the rest of previous responses, and the next request.
+  package var unclaimedBytes: Int { (isExchanging ? 0 : output.byteCount) + parser.waitingBytes }
+
   // MARK: Calls by the owner
 
   /// Sends a 1xx response (RFC 9110 §15.2). Drops it if it cannot be written, or if the client does not read.

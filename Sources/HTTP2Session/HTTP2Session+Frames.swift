@@ -30,7 +30,7 @@ extension HTTP2Session {
     if endStream { stream.input = .ended }
     guard stream.isHeard else { return }
     if fieldsSize > configuration.streams.maximumHeaderListSize { return reject(stream, isHead: isHead) }
-    guard isHead else { return emit(.trailers(id, section)) }
+    guard isHead else { return receivedTrailers(section, on: stream) }
     if role == .client {
       isAnswered = true
       // nghttp2 accepts any three digits, and treats everything except 1xx as final.
@@ -39,11 +39,7 @@ extension HTTP2Session {
     }
     if !endStream { stream.input = .body }
     if role == .server {
-      guard heldHeaderSize + fieldsSize <= configuration.streams.heldHeaderSize else {
-        return reset(id, .refusedStream)
-      }
-      stream.headSize = fieldsSize
-      heldHeaderSize += fieldsSize
+      guard holdFields(of: stream) else { return reset(id, .refusedStream) }
       stream.audience = .owner
       prioritize(stream, by: section)
       if !endStream { widenAtOnce(stream) }
@@ -51,9 +47,27 @@ extension HTTP2Session {
     emit(.head(id, section, endStream: endStream))
   }
 
+  /// Counts the section that was just received until the stream ends.
+  /// - Returns: whether there was room.
+  private func holdFields(of stream: HTTP2Stream) -> Bool {
+    guard heldHeaderSize + fieldsSize <= configuration.streams.heldHeaderSize else { return false }
+    stream.headSize += fieldsSize
+    heldHeaderSize += fieldsSize
+    return true
+  }
+
+  private func receivedTrailers(_ section: FieldSection, on stream: HTTP2Stream) {
+    // The request may have been processed, so it is not refused as a new one would be.
+    guard role == .client || holdFields(of: stream) else { return reset(stream.id, .enhanceYourCalm) }
+    emit(.trailers(stream.id, section))
+  }
+
   private func receivedInformational(_ section: FieldSection, on stream: HTTP2Stream) {
     stream.informationalCount += 1
     guard stream.informationalCount > configuration.streams.informationalResponses else {
+      // A few bytes may decompress to many such responses, and no client would get them all.
+      guard receivedInformationalSize < MessageLimits.waitingInformational else { return }
+      receivedInformationalSize += fieldsSize
       return emit(.informational(stream.id, section))
     }
     violated(stream, "More than \(configuration.streams.informationalResponses) informational responses came.")
@@ -134,6 +148,7 @@ extension HTTP2Session {
     if turn == id { turn = nil }
     heldHeaderSize -= stream.headSize
     informationalSize -= stream.informationalSize
+    unsentHeadSize -= stream.unsentHeadSize + stream.unsentTrailerSize
     if stream.audience == .owner {
       let isUnprocessed = role == .client && (code == .refusedStream || !stream.isHeadSent)
       let given = if case .reset(let given) = stream.output { given } else { code }

@@ -9,6 +9,7 @@ extension HTTP2Session {
     lastReceived = now
     sentIntoSilence = 0
     timers[.pong] = nil
+    receivedInformationalSize = 0
     incoming = bytes
     bytes.withUnsafeReadableBytes { feed($0) }
     incomingBase = nil

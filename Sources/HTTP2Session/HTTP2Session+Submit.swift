@@ -42,9 +42,22 @@ extension HTTP2Session {
       withFields(head) { nghttp2_submit_headers(engine, Engine.noFlags, id, nil, $0, $1, nil) })
   }
 
-  /// Sends the final head. Its `priority` field, if any, overrides the request's (RFC 9218 §8).
+  /// Returns the size of a section that is about to wait; `nil` if too many bytes of heads and trailers wait already.
+  private func unsentSize(of section: FieldSection) -> Int? {
+    let size = section.listSize
+    // A single section is sent in any case, and fails there if it is too large.
+    guard unsentHeadSize == 0 || unsentHeadSize + size <= configuration.streams.heldHeaderSize else { return nil }
+    return size
+  }
+
+  /// Sends the final head, or resets the stream if the peer has left too many heads unread.
+  ///
+  /// A `priority` field of the head overrides the request's (RFC 9218 §8).
   package func submitResponse(_ id: StreamID, _ head: FieldSection, endStream: Bool) {
     guard let stream = streams[id], stream.mayAnswer else { return }
+    guard let size = unsentSize(of: head) else { return reset(stream, .enhanceYourCalm) }
+    stream.unsentHeadSize = size
+    unsentHeadSize += size
     stream.submit(head, endStream: endStream)
     if head.contains(.priority) { prioritize(stream, by: head) }
     accept(
@@ -53,16 +66,28 @@ extension HTTP2Session {
       })
   }
 
+  /// The number of writes that usually lead to one transmission.
+  private static let usualWrites = 64
+
   /// Queues body bytes. The owner limits the queued bytes: `drained` events report those sent.
   package func write(_ id: StreamID, _ bytes: ByteBuffer) {
     guard let stream = streams[id], stream.takesBody else { return }
-    stream.body.append(bytes)
+    waitingWrites += 1
+    let isHeldUp =
+      stream.turn == .blocked || waitingWrites > Self.usualWrites
+      || nghttp2_session_get_remote_window_size(engine) <= 0
+    stream.body.append(bytes, isHeldUp: isHeldUp)
     schedule(stream)
   }
 
   /// Ends the message after the queued body bytes, with or without trailers.
   package func finish(_ id: StreamID, trailers: FieldSection? = nil) {
     guard let stream = streams[id], stream.takesBody else { return }
+    if role == .server, let trailers {
+      guard let size = unsentSize(of: trailers) else { return reset(stream, .enhanceYourCalm) }
+      stream.unsentTrailerSize = size
+      unsentHeadSize += size
+    }
     stream.output = .last(trailers: trailers)
     schedule(stream)
   }
@@ -129,6 +154,8 @@ extension HTTP2Session {
     if turn == stream.id { turn = nil }
     stream.output = .reset(code)
     stream.body.removeAll()
+    unsentHeadSize -= stream.unsentTrailerSize
+    stream.unsentTrailerSize = 0
     accept(nghttp2_submit_rst_stream(engine, Engine.noFlags, stream.id, code.rawValue))
   }
 

@@ -17,6 +17,7 @@ extension HTTP2Session {
   package func nextTransmit(maximum: Int, into buffer: inout ByteBuffer, at now: NIODeadline) {
     guard !isBroken else { return }
     self.now = now
+    waitingWrites = 0
     let before = buffer.readableBytes
     outputLimit = before + maximum
     swap(&output, &buffer)
@@ -62,6 +63,7 @@ extension HTTP2Session {
         return stream.id
       }
       stream.turn = .blocked
+      stream.body.compact()
     }
     return nil
   }
@@ -157,6 +159,8 @@ extension HTTP2Session {
       }
       return
     }
+    unsentHeadSize -= stream.unsentHeadSize
+    stream.unsentHeadSize = 0
     stream.head = .sent
     schedule(stream)
     if role == .client { widenAtOnce(stream) }

@@ -39,7 +39,7 @@ package final class HTTP2Session {
   /// The header block that is being decoded. There is never more than one (RFC 9113 §4.3).
   @exclusivity(unchecked) var fields = FieldSection()
   @exclusivity(unchecked) var fieldsSize = 0
-  /// The size of the request heads of all open streams, in a server.
+  /// The size of the heads and trailers of the requests of all open streams, in a server.
   @exclusivity(unchecked) var heldHeaderSize = 0
 
   // Transmitting.
@@ -51,6 +51,12 @@ package final class HTTP2Session {
   @exclusivity(unchecked) var outputLimit = 0
   /// The size of the queued 1xx heads.
   @exclusivity(unchecked) package internal(set) var informationalSize = 0
+  /// The size of the final heads and of the trailers that wait to be sent, in a server.
+  @exclusivity(unchecked) package internal(set) var unsentHeadSize = 0
+  /// The size of the 1xx heads received since the latest call of ``receive(_:at:)``.
+  @exclusivity(unchecked) var receivedInformationalSize = 0
+  /// The number of writes since the latest transmission.
+  @exclusivity(unchecked) var waitingWrites = 0
   /// The number of bytes transmitted before those in ``output``, minus the earlier content of that buffer.
   @exclusivity(unchecked) var outputBase: UInt64 = 0
   /// The buffer handed over last.

@@ -71,12 +71,15 @@ final class HTTP2Stream {
   private let initialWindow: Int
   let readAhead: ReadAhead
 
-  /// The size of the request head, which a server counts until the stream ends.
+  /// The size of the head and trailers of the request, which a server counts until the stream ends.
   var headSize = 0
   /// The number of 1xx heads: queued ones in a server, received ones in a client.
   var informationalCount = 0
   /// The size of the queued ones.
   var informationalSize = 0
+  /// The sizes of the final head and of the trailers that wait to be sent, in a server.
+  var unsentHeadSize = 0
+  var unsentTrailerSize = 0
   var head = Head.none
   var output = Output.none
   var body = BodyQueue()

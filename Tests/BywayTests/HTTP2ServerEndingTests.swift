@@ -1,9 +1,10 @@
-import Byway
 import HTTPWire
 import Logging
 import NIOCore
 import TestWire
 import Testing
+
+@testable import Byway
 
 /// Exchanges over a link that ends. The client's end is composed frame by frame (RFC 9113).
 @Suite("HTTP/2 server: end of connections") struct HTTP2ServerEndingTests {
@@ -33,6 +34,30 @@ import Testing
     if isAnswered { try await exchange.begin([":status": "200"]) }
     try await client.endOutput()
     #expect(try await exchange.cancelled().code == .linkLost)
+    withExtendedLifetime(connection) {}
+  }
+
+  @Test("trailers count while they wait for a client's window, and are released with its connection")
+  func waitingTrailers() async throws {
+    let eventLoop = TestLoops.next()
+    let handler = ScriptedHandler(on: eventLoop)
+    let (client, channel) = try await WireEnd.pair(on: eventLoop) { $0.prepareForHandover() }
+    var configuration = ServerConfiguration.test
+    let budget = MemoryBudget(limit: 1 << 20)
+    configuration.memory = budget
+    let connection = try await eventLoop.submit { [configuration] in
+      Unshared(HTTP2ServerConnection.start(on: channel, handler: handler, configuration: configuration))
+    }.get()
+    // SETTINGS_INITIAL_WINDOW_SIZE of zero.
+    let settings: [UInt8] = [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0]
+    client.offer(ByteBuffer(bytes: Self.request("POST", path: true) + settings))
+    let exchange = try await handler.exchange()
+    try await exchange.begin([":status": "200"])
+    try await exchange.send("x")
+    try await exchange.end(trailers: ["x-end": String(repeating: "t", count: 40_000)])
+    #expect(budget.held > 40_000)
+    client.close()
+    try await Watch(eventLoop).until("nothing is held") { budget.held == 0 }
     withExtendedLifetime(connection) {}
   }
 

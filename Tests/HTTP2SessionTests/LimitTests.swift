@@ -125,6 +125,73 @@ import Testing
     #expect(client.isAlive)
   }
 
+  @Test("trailers of a request count until it ends, and reset it if there is no room")
+  func heldTrailers() {
+    var configuration = HTTP2Configuration.defaults
+    configuration.streams.maximumHeaderListSize = 4096
+    configuration.streams.heldHeaderSize = 8000
+    let client = RawClient(configuration)
+    client.answers = false
+    client.send(.post(1, large), .headers(1, HPACK.block(large)))
+    client.send(.headers(3, HPACK.get + HPACK.block(large)))
+    #expect(client.streamError(3) == .refusedStream)
+    client.send(.reset(1))
+    client.send(.post(5, large), .post(7, large), .headers(5, HPACK.block(large)))
+    #expect(client.events.heads == [1, 5, 7])
+    #expect(client.streamError(5) == .enhanceYourCalm)
+    #expect(client.streamError(7) == nil)
+    #expect(client.isAlive)
+  }
+
+  @Test("resets responses whose heads or trailers exceed what may wait for a client", arguments: [true, false])
+  func unsentHeads(_ areTrailers: Bool) throws {
+    var configuration = HTTP2Configuration.defaults
+    configuration.streams.maximumHeaderListSize = 4096
+    configuration.streams.heldHeaderSize = 8000
+    let pair = Pair(server: configuration)
+    let filler: FieldSection = ["x-large": large[0].1]
+    var head: FieldSection = [":status": "200"]
+    if !areTrailers { head.append(filler.lines[0], of: filler) }
+    let ids = try (0..<3).map { _ in try pair.client.submitRequest(.get(), endStream: true) }
+    pair.exchange()
+    if areTrailers {
+      for id in ids { pair.server.submitResponse(id, head, endStream: false) }
+      pair.exchange()
+      for id in ids { pair.server.finish(id, trailers: filler) }
+    } else {
+      for id in ids { pair.server.submitResponse(id, head, endStream: true) }
+    }
+    #expect((6000...8000).contains(pair.server.unsentHeadSize))
+    pair.exchange()
+    #expect(ids.map { pair.toClient.closed($0) } == [.noError, .noError, .enhanceYourCalm])
+    #expect(pair.server.unsentHeadSize == 0)
+    let next = try pair.client.submitRequest(.get(), endStream: true)
+    pair.exchange()
+    pair.server.submitResponse(next, head, endStream: true)
+    pair.exchange()
+    #expect(pair.toClient.closed(next) == .noError)
+    #expect(pair.server.unsentHeadSize == 0 && pair.server.openStreams == 0)
+  }
+
+  @Test("drops informational responses beyond 64 KiB that arrive at once, and still gets the final one")
+  func informationalBomb() throws {
+    let pair = Pair()
+    let id = try pair.client.submitRequest(.get(), endStream: true)
+    pair.exchange()
+    let head: FieldSection = [":status": "103", "link": String(repeating: "l", count: 30_000)]
+    var bytes = ByteBuffer()
+    for _ in 0..<8 {
+      pair.server.submitInformational(id, head)
+      pair.server.nextTransmit(maximum: 1 << 20, into: &bytes, at: pair.now)
+    }
+    pair.client.receive(bytes, at: pair.now)
+    pair.collect()
+    #expect(pair.toClient.filter { if case .informational = $0 { true } else { false } }.count == 3)
+    pair.server.submitResponse(id, [":status": "200"], endStream: true)
+    pair.exchange()
+    #expect(pair.toClient.heads == [id] && pair.toClient.closed(id) == .noError)
+  }
+
   @Test("sends a large head in as many frames as needed") func largeHead() throws {
     var configuration = HTTP2Configuration.defaults
     configuration.streams.maximumHeaderListSize = 200_000

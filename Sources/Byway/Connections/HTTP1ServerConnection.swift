@@ -16,6 +16,10 @@ package final class HTTP1ServerConnection: ServedConnection {
   private let memory: MemoryAccount
   private var exchange: (id: StreamID, ServedExchange)?
   private var lastID: StreamID = 0
+  /// The bytes without an exchange that the account counts.
+  private var unclaimed = 0
+  /// The number of such bytes that need not be counted.
+  private static let unclaimedLimit = 16 * 1024
   private var hasInputEnded = false
   private var isWatching = false
   /// How often the client's socket was checked.
@@ -49,9 +53,23 @@ package final class HTTP1ServerConnection: ServedConnection {
   }
 
   private func drop() -> Bool {
-    guard let exchange = exchange?.1, exchange.held > 0 else { return false }
-    exchange.drop()
+    if let exchange = exchange?.1, exchange.held > 0, exchange.held >= unclaimed {
+      exchange.drop()
+      return true
+    }
+    guard unclaimed > 0 else { return false }
+    driver.note(BywayError(.refused, "The memory for bytes that wait is used up."))
+    driver.abort()
     return true
+  }
+
+  /// Counts the bytes that no exchange counts, unless they are few.
+  private func accountForUnclaimed() {
+    let bytes = session.unclaimedBytes
+    let counted = bytes > Self.unclaimedLimit ? bytes : 0
+    guard counted != unclaimed else { return }
+    memory.change(by: counted - unclaimed)
+    unclaimed = counted
   }
 
   // MARK: ServedConnection
@@ -76,6 +94,7 @@ package final class HTTP1ServerConnection: ServedConnection {
 extension HTTP1ServerConnection: ConnectionOwner {
   func deliver() {
     while !driver.isEnded, let event = session.nextEvent() { handle(event) }
+    accountForUnclaimed()
   }
 
   private func handle(_ event: consuming HTTP1ServerEvent) {
@@ -85,11 +104,13 @@ extension HTTP1ServerConnection: ConnectionOwner {
     case .end(let trailers): exchange?.1.requestEnded(trailers: trailers)
     case .drained(let bytes): exchange?.1.drained(bytes)
     case .refused(let failure): refuse(failure)
-    case .closed: exchange = nil
+    case .closed: exchange.take()?.1.handedOver()
     }
   }
 
   private func begin(_ head: RequestHead) {
+    // The exchange counts its head from now on.
+    if unclaimed > 0 { accountForUnclaimed() }
     var fields = head.fields
     upgrade = nil
     let isTunnel = head.kind.asksForTunnel

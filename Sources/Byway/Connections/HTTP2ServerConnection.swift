@@ -67,6 +67,11 @@ package final class HTTP2ServerConnection: ServedConnection {
       return false
     }
     exchange.drop()
+    // A head that was queued stays in memory, even of a stream that is reset, until it would be sent.
+    if session.unsentHeadSize > MemoryAccount.step, !driver.channel.isWritable {
+      driver.note(BywayError(.refused, "The memory for responses that wait is used up."))
+      driver.abort()
+    }
     return true
   }
 

@@ -67,8 +67,10 @@ final class ServedExchange: ResponseSink {
   private var response = Response.awaited
   /// Bytes that wait for the client.
   private var unsent = 0
-  /// Bytes of the heads.
-  private var headSize: Int
+  /// Bytes of the request's head and trailers, until the response has ended.
+  private var requestFields: Int
+  /// Bytes of the response's head and trailers, until the stream ends: they may wait for the client.
+  private var responseFields = 0
   /// Bytes of the request's content that have arrived, and those of them that were not passed on yet.
   private var received = 0
   private var unconsumed = 0
@@ -90,7 +92,7 @@ final class ServedExchange: ResponseSink {
     request = isComplete ? .whole : .coming
     isHead = asked?.withValue(of: .method) { FieldGrammar.equal($0, lowercased: "head") } ?? false
     form = asked.map { FailureResponse.Form(answering: $0) } ?? .problem
-    headSize = asked.map { $0.listSize } ?? 0
+    requestFields = asked.map { $0.listSize } ?? 0
     terms.tally?.began()
     account()
   }
@@ -105,7 +107,7 @@ final class ServedExchange: ResponseSink {
 
   /// Updates the connection's account with the bytes that the exchange holds now.
   private func account() {
-    let now = headSize + heldContent + unsent
+    let now = requestFields + responseFields + heldContent + unsent
     guard now != held else { return }
     let change = now - held
     held = now
@@ -137,7 +139,8 @@ final class ServedExchange: ResponseSink {
     case .awaited: answer(FailureResponse(error, hop: terms.hop, status: 503, form: form))
     case .begun, .ended: cutShort(error)
     }
-    headSize = 0
+    requestFields = 0
+    responseFields = 0
     unconsumed = 0
     terms.readAhead.sent(unsent)
     unsent = 0
@@ -190,6 +193,10 @@ final class ServedExchange: ResponseSink {
     guard case .coming = request else { return }
     request = .whole
     observed?.requestEnded()
+    if let trailers, !isEnded {
+      requestFields += trailers.listSize
+      account()
+    }
     upstream?.finish(trailers: trailers)
   }
 
@@ -225,13 +232,23 @@ final class ServedExchange: ResponseSink {
     upstream?.didConsumeResponse(bytes)
   }
 
+  /// Its connection counts the bytes that still wait for the client. A handler may keep the exchange.
+  func handedOver() {
+    requestFields = 0
+    responseFields = 0
+    terms.readAhead.sent(unsent)
+    unsent = 0
+    account()
+  }
+
   /// Its connection or stream has ended.
   func closed(_ reason: @autoclosure () -> BywayError) {
     if !isEnded { noteFailure(reason(), by: .client) }
     observed?.ended()
     response = .ended
     if let upstream = upstream.take() { upstream.cancel(reason()) }
-    headSize = 0
+    requestFields = 0
+    responseFields = 0
     unconsumed = 0
     account()
   }
@@ -254,7 +271,7 @@ final class ServedExchange: ResponseSink {
     }
     observed?.responseBegan(head)
     response = .begun
-    headSize += head.listSize
+    responseFields += head.listSize
     account()
     if isComplete { ended() }
   }
@@ -271,7 +288,7 @@ final class ServedExchange: ResponseSink {
   func finish(trailers: FieldSection?) {
     guard case .begun = response else { return }
     observed?.trailers(trailers)
-    if let trailers { headSize += trailers.listSize }
+    if let trailers { responseFields += trailers.listSize }
     attempt { connection throws(BywayError) in try connection.finish(id, trailers: trailers) }
     if !isEnded { ended() }
   }
@@ -300,6 +317,7 @@ final class ServedExchange: ResponseSink {
   private func answer(_ failure: FailureResponse) {
     let isBodiless = isHead || failure.body.readableBytes == 0
     response = .begun
+    responseFields = failure.head.listSize + failure.body.readableBytes
     observed?.responseBegan(failure.head)
     attempt { connection throws(BywayError) in
       try connection.respond(id, failure.head, isComplete: isBodiless)
@@ -331,7 +349,7 @@ final class ServedExchange: ResponseSink {
   private func ended() {
     response = .ended
     upstream = nil
-    headSize = 0
+    requestFields = 0
     unconsumed = 0
     account()
     observed?.ended()

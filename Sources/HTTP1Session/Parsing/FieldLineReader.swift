@@ -9,7 +9,7 @@ struct FieldLineReader: Sendable {
   private let part: Part
   private let sizeLimit: Int
   private let countLimit: Int
-  private var size: Int
+  private(set) var size: Int
   private var count = 0
   /// The fields. They start with the control data of the start line.
   private var fields: FieldSection

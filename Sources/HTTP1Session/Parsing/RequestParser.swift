@@ -64,6 +64,11 @@ package struct RequestParser: ~Copyable, Sendable {
   /// The number of bytes received and not delivered yet.
   package var bufferedBytes: Int { reader.input.count }
 
+  /// The number of bytes that wait: those of an incomplete head, and those behind it.
+  var waitingBytes: Int {
+    if case .fieldLines = state { reader.lines.size + reader.input.count } else { reader.input.count }
+  }
+
   // MARK: Reading
 
   private mutating func readEvent() throws(HTTP1Failure) -> RequestEvent? {

@@ -65,6 +65,64 @@ import Testing
     try await server.watch.until("nothing is held") { budget.held == 0 }
   }
 
+  @Test("trailers of a request count until the response has ended")
+  func requestTrailers() async throws {
+    let budget = MemoryBudget(limit: 1 << 20)
+    let server = try await HTTP1ServerFixture(memory: budget)
+    let (long, end) = (String(repeating: "h", count: 22_000), String(repeating: "t", count: 15_000))
+    try await server.client.send(
+      "POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\nX-Long: \(long)\r\n\r\n")
+    let exchange = try await server.handler.exchange()
+    #expect(budget.held == 0)
+    try await server.client.send("0\r\nX-End: \(end)\r\n\r\n")
+    try await server.watch.until("the trailers count") { budget.held > 37_000 }
+    try await exchange.answer([":status": "204"])
+    _ = try await server.client.receive(through: "\r\n\r\n")
+    try await server.watch.until("nothing is held") { budget.held == 0 }
+  }
+
+  @Test("the rest of a complete response counts while its client does not read, and is dropped when memory is used up")
+  func unreadRest() async throws {
+    let budget = MemoryBudget(limit: 64 << 20)
+    let server = try await HTTP1ServerFixture(memory: budget)
+    try await server.client.setReading(false)
+    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    let exchange = try await server.handler.exchange()
+    try await exchange.begin([":status": "200"])
+    // More than the socket buffers hold.
+    for _ in 0..<12 { try await exchange.send(ByteBuffer(repeating: 0, count: 1_000_000)) }
+    try await exchange.end()
+    // The end is delivered with the output of the same turn.
+    try await server.watch.run {}
+    let running = try await server.watch.run { [connection = server.connection] in connection.value.runningExchanges }
+    #expect(running == 0)
+    #expect(budget.held > 1_000_000)
+    budget.limit = 1_000_000
+    let other = MemoryAccount(budget, on: server.watch.eventLoop)
+    try await server.watch.run {
+      other.open { false }
+      other.change(by: 40_000)
+    }
+    try await server.watch.until("the rest is dropped") { budget.held == 40_000 }
+    #expect(budget.refused > 0)
+    try await server.watch.run { other.close() }
+    #expect(budget.held == 0)
+  }
+
+  @Test("an incomplete head counts, although no request has begun")
+  func incompleteHead() async throws {
+    let budget = MemoryBudget(limit: 1 << 20)
+    let server = try await HTTP1ServerFixture(memory: budget)
+    let long = String(repeating: "h", count: 20_000)
+    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\nX-Long: \(long)\r\nX-Next: \(long)")
+    // A connection reports in steps, and the head may arrive in several.
+    try await server.watch.until("the head counts") { budget.held > MemoryAccount.step }
+    try await server.client.send("\r\n\r\n")
+    try await server.handler.exchange().answer([":status": "204"])
+    _ = try await server.client.receive(through: "\r\n\r\n")
+    try await server.watch.until("nothing is held") { budget.held == 0 }
+  }
+
   @Test("stops reading a client that holds more than its share while memory is short, and reads on when there is room")
   func paused() async throws {
     // Four accounts have a share of 200,000 bytes each. A request alone would be read up to 262,144.
