@@ -305,7 +305,9 @@ let package = Package(
         "Byway", "BywayGateway", "BywayMetrics", "LineLayer", "LoopbackTransport", "PrometheusText", "TestPeers",
         "TestTools", "TestWire", coreMetrics, nioCore, httpTypes,
       ]),
-    tests("BywayGatewayTests", ["Byway", "BywayGateway", "HTTPWire", nioCore, httpTypes]),
+    tests(
+      "BywayGatewayTests",
+      ["Byway", "BywayGateway", "HTTPWire", "LoopbackTransport", nioCore, nioPosix, httpTypes, logging]),
     tests(
       "ClientGatewayTests",
       [

@@ -32,7 +32,10 @@ public struct GatewayConfiguration: Sendable {
   /// The maximum number of open links, not counting those over a line. Further clients wait until one is closed.
   public var maximumConnections = 1024
   /// The maximum number of open connections to one origin, for each event loop. Further requests wait for one.
-  public var maximumOriginConnections = 256
+  ///
+  /// Each link carries at most this number of requests at once, but at least 16. So one full link does not make another client's requests
+  /// wait here, where all clients of the link look like one.
+  public var maximumOriginConnections = streams
   /// The time limit for connecting to an origin, including TLS; 10 s by default.
   public var connectTimeout = TimeAmount.seconds(10)
   /// The time limit from the end of a request to the head of its response.
@@ -50,6 +53,9 @@ public struct GatewayConfiguration: Sendable {
   package var tally: ExchangeTally?
   /// The log for events of links and origins. It never has content of messages.
   public var logger = Logger(label: "byway.gateway")
+
+  /// The maximum number of requests that a link carries at once.
+  static let streams = 1024
 
   /// Makes a gateway's configuration, with the defaults of the properties.
   /// - Parameters:

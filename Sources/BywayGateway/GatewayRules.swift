@@ -112,7 +112,7 @@ final class GatewayRules: Sendable {
       hop: hop, http2: .init(liveness: generation.configuration.liveness?.keepingOpen(link)), logger: logger)
     // The origin is near: this suffices for two exchanges at full speed.
     server.readAhead = 512 << 10
-    server.http2.streams.maximumConcurrent = 1024
+    server.http2.streams.maximumConcurrent = Self.streams(within: generation.configuration)
     server.trustsTargetForm = true
     server.upgrades.allowed = generation.configuration.allowedUpgrades
     server.failed = { [failures] in failures.add($0, in: $1) }
@@ -120,6 +120,12 @@ final class GatewayRules: Sendable {
     server.observation = Observation(
       generation.configuration.observers, listener: link.address.text, traces: traces)
     return server
+  }
+
+  /// Returns the number of requests that a link carries at once: not more than the origin gets. The other end of the link knows its clients
+  /// and shares the streams fairly between them; here they would all wait as one. A few always remain for other targets than the origin.
+  private static func streams(within configuration: GatewayConfiguration) -> Int {
+    max(16, min(GatewayConfiguration.streams, configuration.maximumOriginConnections))
   }
 
   /// Returns the handler for connections of an event loop. Called on that loop.

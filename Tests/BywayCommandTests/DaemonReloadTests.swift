@@ -79,6 +79,31 @@ import Testing
     #expect(await gateway.process.stop() == .code(0))
   }
 
+  @Test("--memory-budget applies from the start and after a reload, and status and metrics show it")
+  func memoryBudget() async throws {
+    let house = try House()
+    let metrics = house.folder["m"]
+    func text(_ budget: String) -> String {
+      "\(budget)metrics = unix:\(metrics)\norigin = http://127.0.0.1:1\nlink = unix:\(house.folder["l"])\n"
+    }
+    func expect(_ bytes: Int) async throws {
+      let lines = try await Curl.fetch("--unix-socket", metrics, "http://localhost/metrics").text.split(separator: "\n")
+      #expect(lines.contains("byway_held_limit_bytes \(bytes)"))
+      #expect(lines.contains("byway_held_bytes 0") && lines.contains("byway_held_refusals_total 0"))
+      #expect(try await house.status()["held"]?["limitBytes"] == .number(bytes))
+    }
+    let gateway = try await house.gateway(text("memory-budget = 5M\n"))
+    try await expect(5 << 20)
+    try house.write(text("memory-budget = 3M\n"))
+    #expect(try await house.byway("reload").exitCode == 0)
+    try await expect(3 << 20)
+    // A refused file changes nothing.
+    try house.write(text("memory-budget = 2M\n") + "link = nowhere:x\n")
+    #expect(try await house.byway("reload").exitCode != 0)
+    try await expect(3 << 20)
+    #expect(await gateway.process.stop() == .code(0))
+  }
+
   @Test("if one section cannot be opened, all sections keep the old configuration and no new one starts")
   func allOrNothing() async throws {
     let house = try House()

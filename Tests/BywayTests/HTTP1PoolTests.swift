@@ -26,7 +26,7 @@ import Testing
     #expect(client.connectionCount == 1)
   }
 
-  @Test("a request that waits too long for a connection fails as not processed")
+  @Test("a request that waits too long while all connections are in use fails as refused and not processed")
   func waitEnds() async throws {
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.maximumConnections = 1
@@ -35,7 +35,7 @@ import Testing
     _ = try await client.begin()
     let waiting = try await client.begin(.post)
     let error = await #expect(throws: BywayError.self) { try await waiting.response() }
-    #expect(error?.code == .timedOut)
+    #expect(error?.code == .refused)
     #expect(error?.processing == BywayError.Processing.none)
   }
 

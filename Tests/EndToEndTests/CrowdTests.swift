@@ -1,5 +1,6 @@
 import Foundation
 import TestPeers
+import TestTools
 import Testing
 
 extension EndToEnd {
@@ -68,6 +69,45 @@ extension EndToEnd {
       await crowd.stop()
       await proxy.process.stop()
       await bare.stop()
+    }
+
+    @Test("three clients with ninety requests each to a slow origin do not block another client") func slowOrigin()
+      async throws
+    {
+      let bare = try await BareGateway()
+      let answer = try await answer(besideSlowRequestsTo: bare.socket)
+      #expect(answer.status == 200)
+      #expect(answer.total < 8, "\(answer.total)")
+      await bare.stop()
+    }
+
+    @Test("a client that a gateway with few descriptors cannot serve beside slow requests gets 503 in time")
+    func slowOriginAndFewDescriptors() async throws {
+      let folder = try TemporaryFolder()
+      let origin = try await OriginServer(on: .unix(folder["o"]))
+      let gateway = try await BywayProcess.gateway(
+        ["--link", "unix:\(folder["l"])", "--origin", "\(origin.endpoint)"], descriptors: 128)
+      let answer = try await answer(besideSlowRequestsTo: folder["l"])
+      let problem = try answer.problem()
+      #expect(problem.status == 503)
+      #expect(problem.words.contains("requests at once, and none of them ended in time"), "\(problem.words)")
+      #expect(answer.total < 20, "\(answer.total)")
+      await gateway.process.stop()
+      await origin.stop()
+    }
+
+    /// Returns the answer to one client while three others wait for ninety slow responses each, all behind one proxy.
+    private func answer(besideSlowRequestsTo socket: String) async throws -> CurlAnswer {
+      let proxy = try await BywayProcess.proxy(["--link", "unix:\(socket)", "--listen", "127.0.0.1:0"])
+      let address = try "\(proxy.endpoint())"
+      let crowd = try Script.http2.start(
+        address, "/slow-head?ms=50000", "--host", address, "--crowd", "3", "--count", "90", "--requests", "--deadline",
+        "60")
+      _ = try await crowd.outputLine(containing: "crowded", within: .seconds(60))
+      let answer = try await Curl.fetch("http://\(address)/", within: .seconds(40))
+      await crowd.stop()
+      await proxy.process.stop()
+      return answer
     }
 
     @Test("running requests continue at the connection limit, and a waiting one starts when one ends") func limit()

@@ -184,7 +184,7 @@ def websocket_echo(options):
 
 
 def crowd(options):
-    """Opens idle tunnels on several connections to a local listener."""
+    """Opens idle tunnels to a local listener on several connections, or sends requests for the target."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
     authority = "127.0.0.1:%d" % listener.getsockname()[1]
     clients = [Client(options) for _ in range(options.crowd)]
@@ -194,6 +194,9 @@ def crowd(options):
         while client.h2.remote_settings.max_concurrent_streams > 1 << 20 and client.step():
             pass
         for _ in range(options.count):
+            if options.requests:
+                client.request(head(options, options.method))
+                continue
             number = client.request([(":method", "CONNECT"), (":authority", authority)], ends=False)
             del client.pending[number]
         client.flush()
@@ -223,6 +226,7 @@ def main():
     parser.add_argument("--size", type=int, default=0, help="a body of so many zeros")
     parser.add_argument("--count", type=int, default=1, help="requests at once, on one connection")
     parser.add_argument("--crowd", type=int, default=0, help="connections, with --count idle tunnels on each")
+    parser.add_argument("--requests", action="store_true", help="with --crowd: requests instead of tunnels")
     parser.add_argument("--host", default="localhost")
     parser.add_argument("--deadline", type=float, default=30)
     parser.add_argument("--websocket", action="store_true")

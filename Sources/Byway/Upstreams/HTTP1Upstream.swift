@@ -210,17 +210,26 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
       error = .noResponse(from: name, within: time, configuration.responseOption)
     case .deadline where processing == .possible:
       error = .noResponse(from: name)
-    case .waited(for: .turn):
-      error = BywayError(.timedOut, "All connections to \(name) were in use for too long.")
+    case .deadline where isFull && dialCount == 0, .waited(for: .turn) where isFull:
+      error = noTurn
     case .waited(for: .connection) where connectionCount > 0:
       // The request was sent on a connection whose line was interrupted.
       let explanation = interruption?.explanation(of: name) ?? "The line of \(name) has not come back in time."
       error = BywayError(.linkUnavailable, explanation)
-    case .deadline, .waited(for: .connection):
+    case .deadline, .waited:
       error = lastFailure ?? BywayError(.timedOut, "\(name) did not open in time.")
     }
     error.processing = processing
     return error
+  }
+
+  /// The server has not failed: the requests of other clients keep all connections.
+  private var noTurn: BywayError {
+    let connections = connectionCount == 1 ? "The only connection" : "All \(connectionCount) connections"
+    return BywayError(
+      .refused,
+      "\(connections) to \(name) stayed in use: try again later, or end some requests that stay open, such as tunnels, "
+        + "event streams and downloads.")
   }
 
   private func put(_ exchange: UpstreamExchange, on connection: HTTP1ClientConnection, at now: NIODeadline) {

@@ -16,7 +16,7 @@ struct DescriptorBudget: Equatable {
   /// Files for event loops, links and logs, and files that are served or stored.
   static let reserve = 32 + 4 * System.coreCount
 
-  /// Raises the process's limit as far as necessary and as the system allows.
+  /// Raises the process's limit as far as necessary and as the system allows. Few accepted connections may also carry many requests.
   /// - Parameters:
   ///   - asked: The number of connections that the user wants to accept.
   ///   - dialing: The number of devices that may dial; `nil` for the usual number.
@@ -25,7 +25,7 @@ struct DescriptorBudget: Equatable {
     let devices = dialing ?? DeviceDirectory.usualDialed
     try self.init(
       accepting: asked, dialing: dialing,
-      within: Self.raise(to: Self.need(for: asked ?? Self.usual, besides: devices)))
+      within: Self.raise(to: Self.need(for: max(asked ?? 0, Self.usual), besides: devices)))
   }
 
   /// Checks that a number of connections is at least one.

@@ -105,8 +105,38 @@ import Testing
     let second = try rig.begin(deadline: .seconds(1))
     try rig.run(for: .seconds(2))
     #expect(!first.isOver && second.end == second.deadline)
-    #expect(second.error?.code == .timedOut)
+    #expect(second.error?.code == .refused)
     #expect(second.error?.message.contains("line") == false)
+  }
+
+  @Test("while slow requests keep all connections of a pool, another one fails with 503 after ten seconds, not sent")
+  func fullPool() throws {
+    let rig = rig(.http1, patience: .zero, maximumConnections: 2)
+    box.answer = .hangs
+    let slow = try (0..<2).map { _ in try rig.begin() }
+    try rig.run(for: .milliseconds(500))
+    let waiting = try rig.begin(.post)
+    try rig.run(for: .seconds(20)) { waiting.isOver }
+    #expect(slow.allSatisfy { !$0.isOver } && rig.dials.count == 2)
+    #expect(waiting.end == waiting.begin + .seconds(10))
+    let error = try #require(waiting.error)
+    #expect(FailureResponse.status(of: error) == 503)
+    #expect(error.processing == BywayError.Processing.none)
+    #expect(error.message.hasPrefix("All 2 connections to far end stayed in use: try again later"))
+  }
+
+  @Test("with room in the pool, an origin that accepts no further connection causes 504")
+  func unaccepted() throws {
+    let rig = rig(.http1, patience: .zero, maximumConnections: 3)
+    box.answer = .hangs
+    let first = try rig.begin()
+    try rig.run(for: .milliseconds(500))
+    rig.opening = { (.forgotten, .zero) }
+    let second = try rig.begin(.post)
+    try rig.run(for: .seconds(20)) { second.isOver }
+    #expect(!first.isOver)
+    #expect(FailureResponse.status(of: try #require(second.error)) == 504)
+    #expect(second.end == second.begin + .seconds(10))
   }
 
   @Test(

@@ -25,10 +25,11 @@ package final class BywayProcess: Sendable {
   }
 
   /// Starts a gateway and waits until it is ready.
+  /// - Parameter descriptors: the limit of open files; `nil`: the limit of this process.
   package static func gateway(
-    _ arguments: [String], environment: [String: String] = [:]
+    _ arguments: [String], environment: [String: String] = [:], descriptors: Int? = nil
   ) async throws -> BywayProcess {
-    try await BywayProcess("gateway", arguments, environment)
+    try await BywayProcess("gateway", arguments, environment, descriptors: descriptors)
   }
 
   /// Starts a proxy and waits until it is ready.
