@@ -1,6 +1,11 @@
 public import NIOCore
 
 extension Channel {
+  /// The most bytes of one read.
+  package static var largestRead: Int { 64 * 1024 }
+  /// The most reads at a time. The channel keeps so many buffers until it closes, also while it is idle.
+  package static var readsAtOnce: UInt { 2 }
+
   /// Sets up this channel as ``Transport`` requires. To be called last in a bootstrap's channel initializer, on the channel's event loop.
   ///
   /// - Parameter queue: the queue for an accepted channel, which it enters as soon as it is active.
@@ -10,7 +15,9 @@ extension Channel {
       try options.setOption(.autoRead, value: false)
       try options.setOption(.allowRemoteHalfClosure, value: true)
       try options.setOption(
-        .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 16_384, maximum: 262_144))
+        .recvAllocator,
+        value: AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 16_384, maximum: Self.largestRead))
+      try options.setOption(.maxMessagesPerRead, value: Self.readsAtOnce)
       let gate = HandoverGate()
       gate.hold()
       try pipeline.syncOperations.addHandler(gate)

@@ -10,6 +10,8 @@ final class MemoryTrim: Sendable {
     static let low = 0
     static let high = 1
     static let waiting = 2
+    /// More was held again before the delay has passed.
+    static let waitingWhileHigh = 3
   }
 
   /// The bytes that must have been held before, and those that may be left.
@@ -26,17 +28,35 @@ final class MemoryTrim: Sendable {
   }
 
   func rose(to held: Int) {
-    guard held > Self.highMark, state.load(ordering: .relaxed) == State.low else { return }
-    _ = state.compareExchange(expected: State.low, desired: State.high, ordering: .relaxed)
+    guard held > Self.highMark else { return }
+    switch state.load(ordering: .relaxed) {
+    case State.low: change(from: State.low, to: State.high)
+    case State.waiting: change(from: State.waiting, to: State.waitingWhileHigh)
+    default: break
+    }
   }
 
   func fell(to held: Int, on eventLoop: any EventLoop) {
-    guard held < Self.lowMark, state.load(ordering: .relaxed) == State.high,
-      state.compareExchange(expected: State.high, desired: State.waiting, ordering: .relaxed).exchanged
-    else { return }
-    let task = eventLoop.scheduleTask(in: Self.delay) { self.run() }
-    // Fails if the loop is shut down first.
-    task.futureResult.whenComplete { _ in self.state.store(State.low, ordering: .relaxed) }
+    guard held < Self.lowMark else { return }
+    switch state.load(ordering: .relaxed) {
+    case State.high:
+      guard change(from: State.high, to: State.waiting) else { return }
+      let task = eventLoop.scheduleTask(in: Self.delay) { self.run() }
+      // Fails if the loop is shut down first.
+      task.futureResult.whenComplete { _ in self.waited() }
+    case State.waitingWhileHigh: change(from: State.waitingWhileHigh, to: State.waiting)
+    default: break
+    }
+  }
+
+  /// What is held now is returned after it has been released.
+  private func waited() {
+    while !change(from: State.waiting, to: State.low), !change(from: State.waitingWhileHigh, to: State.high) {}
+  }
+
+  @discardableResult
+  private func change(from before: Int, to after: Int) -> Bool {
+    state.compareExchange(expected: before, desired: after, ordering: .relaxed).exchanged
   }
 
   /// Runs on a thread of its own: the C library takes milliseconds, too long for an event loop.

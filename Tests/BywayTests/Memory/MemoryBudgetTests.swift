@@ -167,6 +167,22 @@ import Testing
     #expect(trims.value.load(ordering: .relaxed) == 2)
   }
 
+  @Test("memory that was held again before the system got the freed part is returned later") func trimAgain() {
+    let eventLoop = EmbeddedEventLoop()
+    let trims = Counter()
+    let budget = MemoryBudget(limit: 100 << 20, trim: MemoryTrim { trims.value.add(1, ordering: .relaxed) })
+    let holder = Holder(budget, on: eventLoop)
+    holder.account.change(by: MemoryTrim.highMark + 1)
+    holder.account.change(by: -MemoryTrim.highMark - 1)
+    eventLoop.advanceTime(by: .seconds(1))
+    holder.account.change(by: MemoryTrim.highMark + 1)
+    eventLoop.advanceTime(by: .seconds(20))
+    #expect(trims.value.load(ordering: .relaxed) == 1)
+    holder.account.change(by: -MemoryTrim.highMark - 1)
+    eventLoop.advanceTime(by: .seconds(20))
+    #expect(trims.value.load(ordering: .relaxed) == 2)
+  }
+
   private final class Counter: Sendable {
     let value = Atomic(0)
   }

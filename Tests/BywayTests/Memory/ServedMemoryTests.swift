@@ -1,5 +1,6 @@
 import HTTPWire
 import NIOCore
+import NIOEmbedded
 import TestWire
 import Testing
 
@@ -151,6 +152,24 @@ import Testing
     try await server.watch.run { for other in others { other.close() } }
     try await exchange.requestBody(count: 1_000_000)
     #expect(budget.refused == 0)
+  }
+
+  @Test("the read buffers that a channel keeps take at most 128 KiB") func readBuffers() throws {
+    let channel = EmbeddedChannel()
+    try channel.prepareForHandover().wait()
+    var reads: (any RecvByteBufferAllocator)?
+    var count: UInt?
+    for (option, value) in channel.options {
+      switch option {
+      case is ChannelOptions.Types.RecvAllocatorOption: reads = value as? any RecvByteBufferAllocator
+      case is ChannelOptions.Types.MaxMessagesPerReadOption: count = value as? UInt
+      default: break
+      }
+    }
+    var allocator = try #require(reads)
+    for _ in 0..<20 { _ = allocator.record(actualReadBytes: try #require(allocator.nextBufferSize())) }
+    #expect(try #require(allocator.nextBufferSize()) * Int(try #require(count)) <= 128 * 1024)
+    _ = try channel.finish()
   }
 
   @Test("a tunnel whose far end does not read ends when its client closes the socket")
