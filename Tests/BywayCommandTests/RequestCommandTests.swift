@@ -148,8 +148,8 @@ import Testing
     let result = try await gateway.request("--max-time", "0.3", path)
     #expect(result.exitCode == 69)
     #expect(result.errorText == "byway: The request did not end within --max-time.\n")
-    // 0.5 s on an idle machine, 3 s at a load of 25. The origin hangs for a minute.
-    #expect(result.duration < .seconds(20))
+    // 0.5 s on an idle machine, 3 s at a load of 25, measured by the thread that waits for the process. The origin hangs for a minute.
+    #expect(result.duration < .seconds(8))
     await gateway.stop()
   }
 
