@@ -10,6 +10,9 @@ import NIOPosix
 package final class LocalServer: Sendable {
   /// More than people and their programs need at once.
   private static let connectionLimit = 32
+  /// The time that a connection has for a request while others wait. Requests of this machine's programs arrive with their connections, so
+  /// clients that only connect keep out no others.
+  private static let shortestIdleness = TimeAmount.milliseconds(10)
   /// The maximum number of streams of one HTTP/2 connection.
   private static let streamLimit = 16
   /// The limit for receiving the rest of a request's head: the client is on this machine.
@@ -34,7 +37,8 @@ package final class LocalServer: Sendable {
     let hop = Hop.pseudonym("byway")
     let group = MultiThreadedEventLoopGroup.singleton.any()
     let acceptor = try await Acceptor.start(
-      on: [listen], group: group, limit: ConnectionLimit(connectionLimit), logger: logger
+      on: [listen], group: group, limit: ConnectionLimit(connectionLimit, shortestIdleness: shortestIdleness),
+      logger: logger
     ) { channel, listen, logger in
       let handler = TimedReading(
         patience, on: channel.eventLoop,

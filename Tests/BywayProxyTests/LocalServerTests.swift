@@ -27,6 +27,27 @@ import Testing
     await server.stop()
   }
 
+  @Test("120 connections with half a head, opened again when closed, do not delay another client's request")
+  func halfHeads() async throws {
+    let transports = TransportRegistry([TCPTransport()])
+    let server = try await LocalServer.start(
+      on: transports.link("tcp://127.0.0.1:0"), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    ) { _ in Response(status: .ok) }
+    let port = try #require(try server.address.hostPort().port)
+    let crowd = HalfHeads(port)
+    for _ in 0..<120 { try await crowd.open() }
+    let client = BywayClient(try transports.link("tcp://127.0.0.1:\(port)?http=1.1"))
+    let start = ContinuousClock.now
+    #expect(try await client.get("http://localhost:\(port)/").status == .ok)
+    let time = ContinuousClock.now - start
+    // Heads time out after 5 s. Places are free before, because those that wait longest give way.
+    #expect(time < .seconds(2))
+    #expect(crowd.closedCount > 0)
+    await client.shutDown()
+    await crowd.stop()
+    await server.stop()
+  }
+
   @Test("a response is aborted if its client stops reading, and not if the client reads slowly")
   func unread() async throws {
     let transports = TransportRegistry([TCPTransport()])
@@ -58,6 +79,53 @@ import Testing
     #expect(made.count == count)
     #expect(try await slow == 12)
     await server.stop()
+  }
+}
+
+/// Clients that send half a head, again on a new connection when the server has closed theirs.
+private final class HalfHeads: Sendable {
+  private struct State {
+    var channels: [ObjectIdentifier: any Channel] = [:]
+    var closedCount = 0
+    var isStopped = false
+  }
+
+  private let port: Int
+  private let state = Mutex(State())
+
+  /// The number of connections that the server has closed.
+  var closedCount: Int { state.withLock(\.closedCount) }
+
+  init(_ port: Int) {
+    self.port = port
+  }
+
+  func open() async throws {
+    let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+      .connect(host: "127.0.0.1", port: port) { $0.eventLoop.makeSucceededFuture($0) }
+    let isStopped = state.withLock { state in
+      state.channels[ObjectIdentifier(channel)] = channel
+      return state.isStopped
+    }
+    channel.closeFuture.whenComplete { _ in
+      let isStopped = self.state.withLock { state in
+        state.channels[ObjectIdentifier(channel)] = nil
+        if !state.isStopped { state.closedCount += 1 }
+        return state.isStopped
+      }
+      if !isStopped { Task { try await self.open() } }
+    }
+    if isStopped { return channel.close(promise: nil) }
+    // Fails if the connection has been closed already.
+    try? await channel.writeAndFlush(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: loc"))
+  }
+
+  func stop() async {
+    let channels = state.withLock { state in
+      state.isStopped = true
+      return state.channels.values.map(\.self)
+    }
+    for channel in channels { try? await channel.close() }
   }
 }
 

@@ -195,16 +195,14 @@ package final class Acceptor: Sendable {
     }
     // The search costs as much as there are connections, so it closes several at once.
     let share = max(1, limit.maximum / 32)
+    let shortest = limit.shortestIdleness
     for boxes in Dictionary(grouping: boxes, by: { ObjectIdentifier($0.channel.eventLoop) }).values {
-      boxes.first?.channel.eventLoop.execute { Self.closeIdle(share, of: boxes) }
+      boxes.first?.channel.eventLoop.execute { Self.closeIdle(share, of: boxes, since: .now() - shortest) }
     }
   }
 
-  private static let shortestIdleness = TimeAmount.seconds(1)
-
   /// Closes the longest idle connections. On the event loop of all of them.
-  private static func closeIdle(_ count: Int, of boxes: [ConnectionBox]) {
-    let latest = NIODeadline.now() - shortestIdleness
+  private static func closeIdle(_ count: Int, of boxes: [ConnectionBox], since latest: NIODeadline) {
     let idle = boxes.compactMap { box in box.idleSince.map { (since: $0, box) } }
     for (_, box) in idle.filter({ $0.since <= latest }).sorted(by: { $0.since < $1.since }).prefix(count) {
       box.closeIdle()

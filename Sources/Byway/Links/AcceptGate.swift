@@ -30,7 +30,8 @@ extension Channel {
 private final class AcceptGate: ChannelInboundHandler {
   typealias InboundIn = any Channel
 
-  /// The pause before the next attempt after a failure, and between requests to close idle connections.
+  /// The pause before the next attempt after a failure, and between requests to close idle connections. The latter is shorter if
+  /// connections become idle sooner.
   private static let pause = TimeAmount.milliseconds(250)
 
   private enum State {
@@ -90,8 +91,9 @@ private final class AcceptGate: ChannelInboundHandler {
   }
 
   private func lookLater(_ context: ChannelHandlerContext) {
+    let pause = limit.hasRoom ? Self.pause : min(Self.pause, limit.shortestIdleness)
     state = .shut(
-      until: context.eventLoop.assumeIsolated().scheduleTask(in: Self.pause) {
+      until: context.eventLoop.assumeIsolated().scheduleTask(in: pause) {
         if self.limit.hasRoom {
           self.open(context)
         } else {

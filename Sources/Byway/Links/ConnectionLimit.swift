@@ -22,11 +22,19 @@ public final class ConnectionLimit: Sendable {
   private static let patience = TimeAmount.milliseconds(500)
 
   package let maximum: Int
+  /// The time that a connection may wait for its client, idle or in the middle of a head, before it gives way to others.
+  package let shortestIdleness: TimeAmount
   private let state = Mutex(State())
 
   /// Creates a limit without connections; `.max`: unlimited.
-  public init(_ maximum: Int) {
+  public convenience init(_ maximum: Int) {
+    self.init(maximum, shortestIdleness: .seconds(1))
+  }
+
+  /// - Parameter shortestIdleness: less than the usual second if the clients are on this machine, so that their requests arrive at once.
+  package init(_ maximum: Int, shortestIdleness: TimeAmount) {
     self.maximum = maximum
+    self.shortestIdleness = shortestIdleness
   }
 
   package var hasRoom: Bool { state.withLock { $0.open < maximum } }
