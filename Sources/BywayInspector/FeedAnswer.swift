@@ -52,21 +52,29 @@ extension FeedAnswer {
   private static let batch = 200
 
   /// Makes a JSON object whose last member is a long array.
-  /// - Parameter opening: the text before the array's first element.
-  static func array<Element>(
-    _ opening: String, _ elements: [Element], _ closing: String, _ text: @escaping (Element) -> String
+  /// - Parameters:
+  ///   - opening: the text before the array's first element.
+  ///   - ids: the exchanges. An answer holds no records, because a slow client would keep dropped ones in memory.
+  ///   - text: the text of an exchange; `nil` if its record has been dropped.
+  static func array(
+    _ opening: String, _ ids: [Int], _ closing: String, _ text: @escaping (Int) -> String?
   ) -> Pieces {
     var next = 0
+    var separator = ""
     var isClosed = false
     return {
       if isClosed { return nil }
       var piece = next == 0 ? opening : ""
-      for element in elements[next..<Swift.min(next + batch, elements.count)] {
-        if next > 0 { piece += "," }
-        piece += text(element)
+      var room = batch
+      while room > 0, next < ids.count {
+        let element = text(ids[next])
         next += 1
+        guard let element else { continue }
+        piece += separator + element
+        separator = ","
+        room -= 1
       }
-      if next == elements.count {
+      if next == ids.count {
         piece += closing
         isClosed = true
       }

@@ -87,10 +87,10 @@ struct InspectedExchange: Sendable {
   /// The number of bytes of both bodies.
   var carriedBytes: Int { requestBody.count + responseBody.count }
 
-  /// The approximate number of bytes of all its kept heads.
+  /// The approximate number of bytes of the record with all its heads, without bodies.
   var headBytes: Int {
-    record.head.byteCount + (sent?.byteCount ?? 0) + (answered?.byteCount ?? 0) + (given?.byteCount ?? 0)
-      + (trailers?.byteCount ?? 0)
+    MemoryLayout<Self>.stride + record.head.byteCount + (sent?.byteCount ?? 0) + (answered?.byteCount ?? 0)
+      + (given?.byteCount ?? 0) + (trailers?.byteCount ?? 0)
   }
 
   var keptBytes: Int { requestBody.size + responseBody.size }

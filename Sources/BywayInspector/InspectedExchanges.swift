@@ -7,12 +7,21 @@ import NIOCore
 /// Readers get states, not events: a slow reader misses intermediate states, and nothing has to be stored for it.
 struct InspectedExchanges: Sendable {
   struct Limits: Sendable, Hashable {
-    var exchanges = 10_000
-    /// The maximum number of bytes of all heads.
-    var heads = 64 << 20
+    var exchanges: Int
+    /// The maximum number of bytes of all records without bodies.
+    var heads: Int
     /// The maximum number of bytes kept of each body, and of all bodies.
-    var body = 1 << 20
-    var bodies = 64 << 20
+    var body: Int
+    var bodies: Int
+
+    init(exchanges: Int = 10_000, heads: Int = 8 << 20, body: Int = 1 << 20, bodies: Int = 8 << 20) {
+      (self.exchanges, self.heads, self.body, self.bodies) = (exchanges, heads, min(body, bodies), bodies)
+    }
+
+    /// The limits within a memory budget: an eighth each for heads and for bodies.
+    init(body: Int, within budget: Int) {
+      self.init(heads: budget / 8, body: body, bodies: budget / 8)
+    }
   }
 
   enum Body {
@@ -33,7 +42,7 @@ struct InspectedExchanges: Sendable {
     var isCleared = false
   }
 
-  let limits: Limits
+  var limits: Limits
   private var entries: [Int: InspectedExchange] = [:]
   /// The smallest id of ended exchanges, except those in ``overdue``. Running exchanges may have smaller ids.
   private var first = 1
@@ -57,11 +66,13 @@ struct InspectedExchanges: Sendable {
   }
 
   var count: Int { entries.count }
+  /// The bytes of memory of all records.
+  var byteCount: Int { keptBytes + headBytes }
   /// The number of entries in `bodied`, for tests of its bound.
   var bodiedCount: Int { bodied.count }
 
-  /// All records, in the order in which the exchanges began.
-  var all: [InspectedExchange] { entries.values.sorted { $0.id < $1.id } }
+  /// The ids of all records, in the order in which the exchanges began.
+  var ids: [Int] { entries.keys.sorted() }
 
   /// The id of the next exchange.
   var nextID: Int { next }
@@ -81,8 +92,9 @@ struct InspectedExchanges: Sendable {
     let id = next
     next += 1
     version += 1
-    entries[id] = InspectedExchange(id: id, version: version, begun: time, record: record)
-    headBytes += record.head.byteCount
+    let entry = InspectedExchange(id: id, version: version, begun: time, record: record)
+    entries[id] = entry
+    headBytes += entry.headBytes
     return id
   }
 
@@ -154,7 +166,7 @@ struct InspectedExchanges: Sendable {
     guard let known = entries[id]?[keyPath: path].kept.readableBytes else { return }
     let limit = limits.body
     let added = min(bytes.readableBytes, max(0, limit - known))
-    if added > 0, keptBytes + added > limits.bodies { dropBodies(toFree: added, besides: id) }
+    if added > 0 { dropBodies(until: limits.bodies - added, besides: id) }
     let isRoom = keptBytes + added <= limits.bodies
     var grown = 0
     update(id) { inspected in
@@ -231,10 +243,21 @@ struct InspectedExchanges: Sendable {
     headBytes -= entry.headBytes
   }
 
-  /// Drops kept bodies, those of the oldest exchanges first.
-  private mutating func dropBodies(toFree wanted: Int, besides kept: Int) {
+  /// Drops the oldest records until about that many bytes are free. Of running exchanges it drops the bodies, those of conversations last.
+  mutating func release(_ bytes: Int) {
+    let left = max(0, byteCount - bytes)
+    while byteCount > left, dropOldest() {}
+    guard byteCount > left else { return }
+    dropBodies(until: keptBytes - (byteCount - left))
+    guard byteCount > left else { return }
+    for id in entries.keys.sorted() where byteCount > left { stopKeepingBodies(of: id) }
+  }
+
+  /// Drops kept bodies, those of the oldest exchanges first, until no more than that many bytes are left.
+  private mutating func dropBodies(until left: Int, besides kept: Int? = nil) {
+    guard keptBytes > left else { return }
     var spared: [Int] = []
-    while keptBytes + wanted > limits.bodies, let id = bodied.popFirst() {
+    while keptBytes > left, let id = bodied.popFirst() {
       guard let entry = entries[id] else { continue }
       // The next messages of a running conversation could not be read without its beginning.
       guard id != kept, !(entry.isRunning && entry.form != nil) else {
@@ -248,6 +271,15 @@ struct InspectedExchanges: Sendable {
       }
     }
     bodied.append(contentsOf: spared)
+  }
+
+  private mutating func stopKeepingBodies(of id: Int) {
+    guard let entry = entries[id], entry.keptBytes > 0 else { return }
+    keptBytes -= entry.keptBytes
+    update(id) {
+      $0.requestBody.stopKeeping()
+      $0.responseBody.stopKeeping()
+    }
   }
 }
 

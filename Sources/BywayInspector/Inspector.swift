@@ -5,53 +5,73 @@ import Primitives
 import Synchronization
 
 /// An observer of exchanges, which keeps the last ones for the inspector's users. Safe on any thread.
-package final class Inspector: ExchangeWatching {
-  private let exchanges: Mutex<InspectedExchanges>
+///
+/// The process's ``MemoryBudget`` counts what it keeps. It keeps at most a quarter of the budget, and less when others need memory.
+package final class Inspector: ExchangeWatching, SpareStore {
+  private struct State {
+    var exchanges: InspectedExchanges
+    /// The bytes that the budget counts.
+    var reported = 0
+  }
+
+  /// The number of bytes by which the store may grow without reporting it.
+  private static let step = 32 * 1024
+
+  private let bodyLimit: Int
+  private let budget: MemoryBudget
+  private let state: Mutex<State>
 
   /// - Parameter bodyLimit: the number of bytes to keep of each body; at most the number kept of all bodies.
-  package init(bodyLimit: Int = 1 << 20) {
-    let limits = InspectedExchanges.Limits()
-    exchanges = Mutex(InspectedExchanges(limits: .init(body: min(bodyLimit, limits.bodies))))
+  package init(bodyLimit: Int = 1 << 20, within budget: MemoryBudget = .shared) {
+    self.bodyLimit = bodyLimit
+    self.budget = budget
+    state = Mutex(State(exchanges: InspectedExchanges(limits: .init(body: bodyLimit, within: budget.limit))))
+    budget.add(self)
+  }
+
+  deinit {
+    budget.changeSpare(by: -state.withLock(\.reported))
   }
 
   package func observer(of exchange: ExchangeRecord) -> (any SingleExchangeObserver)? {
     let time = WallTime.now().milliseconds
-    return ExchangeRecorder(exchanges.withLock { $0.begin(exchange, at: time) }, of: self)
+    return ExchangeRecorder(change { $0.begin(exchange, at: time) }, of: self)
   }
 
   package func exchangeEnded(_ exchange: ExchangeRecord) {}
 
+  package func release(_ bytes: Int) {
+    change(reportingFrom: 0) { $0.release(bytes) }
+  }
+
   func read<Result: Sendable>(_ read: @Sendable (borrowing InspectedExchanges) -> Result) -> Result {
-    exchanges.withLock { read($0) }
+    state.withLock { read($0.exchanges) }
   }
 
   func clear() {
-    exchanges.withLock { $0.clear() }
+    change { $0.clear() }
   }
 
   func note(_ id: Int, resends other: Int) {
-    exchanges.withLock { $0.update(id) { $0.resends = other } }
+    change { $0.update(id) { $0.resends = other } }
   }
 
-  fileprivate func update(_ id: Int, _ change: (inout InspectedExchange) -> Void) {
-    exchanges.withLock { $0.update(id, change) }
-  }
-
-  fileprivate func sent(_ id: Int, _ fields: FieldSection, _ record: ExchangeRecord) {
-    exchanges.withLock { $0.sent(id, fields, record) }
-  }
-
-  fileprivate func answered(_ id: Int, _ fields: FieldSection, _ record: ExchangeRecord) {
-    exchanges.withLock { $0.answered(id, fields, record) }
-  }
-
-  fileprivate func end(_ id: Int, _ record: ExchangeRecord) {
-    exchanges.withLock { $0.end(id, record) }
-  }
-
-  fileprivate func append(_ bytes: ByteBuffer, to body: InspectedExchanges.Body, of id: Int) {
-    let time = WallTime.now().milliseconds
-    exchanges.withLock { $0.append(bytes, to: body, of: id, at: time) }
+  /// Changes the records, and reports the change of their size to the budget, if it is large enough.
+  fileprivate func change<Result: Sendable>(
+    reportingFrom step: Int = Inspector.step, _ change: (inout InspectedExchanges) -> Result
+  ) -> Result {
+    let limit = budget.limit
+    let (result, grown) = state.withLock { state in
+      state.exchanges.limits = .init(body: bodyLimit, within: limit)
+      let result = change(&state.exchanges)
+      let grown = state.exchanges.byteCount - state.reported
+      guard abs(grown) >= step || state.exchanges.byteCount == 0 else { return (result, 0) }
+      state.reported += grown
+      return (result, grown)
+    }
+    // Not within the lock: the budget may ask for records in turn.
+    budget.changeSpare(by: grown)
+    return result
   }
 }
 
@@ -66,19 +86,26 @@ private final class ExchangeRecorder: SingleExchangeObserver {
   }
 
   func sent(_ fields: FieldSection, _ record: ExchangeRecord) {
-    inspector.sent(id, fields, record)
+    inspector.change { $0.sent(id, fields, record) }
   }
 
   func requestBody(_ bytes: ByteBuffer) {
-    inspector.append(bytes, to: .request, of: id)
+    append(bytes, to: .request)
   }
 
   /// Updates the record of the exchange, with a further change.
   private func note(_ record: ExchangeRecord, _ change: (inout InspectedExchange) -> Void = { _ in }) {
-    inspector.update(id) {
-      $0.record = record
-      change(&$0)
+    inspector.change { exchanges in
+      exchanges.update(id) {
+        $0.record = record
+        change(&$0)
+      }
     }
+  }
+
+  private func append(_ bytes: ByteBuffer, to body: InspectedExchanges.Body) {
+    let time = WallTime.now().milliseconds
+    inspector.change { $0.append(bytes, to: body, of: id, at: time) }
   }
 
   func passed(_ record: ExchangeRecord) {
@@ -90,7 +117,7 @@ private final class ExchangeRecorder: SingleExchangeObserver {
   }
 
   func answered(_ fields: FieldSection, _ record: ExchangeRecord) {
-    inspector.answered(id, fields, record)
+    inspector.change { $0.answered(id, fields, record) }
   }
 
   func responseBegan(_ fields: FieldSection, _ record: ExchangeRecord) {
@@ -98,11 +125,11 @@ private final class ExchangeRecorder: SingleExchangeObserver {
   }
 
   func responseBody(_ bytes: ByteBuffer) {
-    inspector.append(bytes, to: .response, of: id)
+    append(bytes, to: .response)
   }
 
   func trailers(_ fields: FieldSection) {
-    inspector.update(id) { $0.trailers = fields }
+    inspector.change { $0.update(id) { $0.trailers = fields } }
   }
 
   func failed(_ error: BywayError, _ record: ExchangeRecord) {
@@ -112,6 +139,6 @@ private final class ExchangeRecorder: SingleExchangeObserver {
   }
 
   func ended(_ record: ExchangeRecord) {
-    inspector.end(id, record)
+    inspector.change { $0.end(id, record) }
   }
 }

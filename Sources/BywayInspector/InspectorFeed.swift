@@ -134,16 +134,15 @@ package final class InspectorFeed: Sendable {
   }
 
   private func list() -> FeedAnswer.Pieces {
-    let (news, limits) = inspector.read { ($0.news(after: 0, limit: .max), $0.limits) }
+    let (ids, version, limits) = inspector.read { ($0.ids, $0.version, $0.limits) }
     let opening: JSON = [
-      "schema": 1, "last": .string(eventID(news.version)), "now": .number(WallTime.now().milliseconds),
+      "schema": 1, "last": .string(eventID(version)), "now": .number(WallTime.now().milliseconds),
       "limits": [
         "exchanges": .number(limits.exchanges), "body": .number(limits.body), "bodies": .number(limits.bodies),
       ], "can": .array(actions.names.map { .string($0) }),
     ]
-    return FeedAnswer.array("\(opening)".dropLast() + ",\"exchanges\":[", news.changed.sorted { $0.id < $1.id }, "]}\n")
-    {
-      [view] in "\(view.json($0))"
+    return FeedAnswer.array("\(opening)".dropLast() + ",\"exchanges\":[", ids, "]}\n") { [self] id in
+      inspector.read { $0[id] }.map { "\(view.json($0))" }
     }
   }
 
@@ -175,8 +174,9 @@ package final class InspectorFeed: Sendable {
     let head: JSON = [
       "version": "1.2", "creator": ["name": "Byway", "version": .string(Release.version)], "pages": [],
     ]
-    return FeedAnswer.array("{\"log\":" + "\(head)".dropLast() + ",\"entries\":[", inspector.read(\.all), "]}}\n") {
-      [view] inspected in
+    return FeedAnswer.array("{\"log\":" + "\(head)".dropLast() + ",\"entries\":[", inspector.read(\.ids), "]}}\n") {
+      [self] id in
+      guard let inspected = inspector.read({ $0[id] }) else { return nil }
       let entry = HAREntry(
         exchange: view.traced(inspected), httpVersion: "HTTP/\(inspected.record.version.rawValue)", isAnswered: true
       ).json
@@ -188,10 +188,12 @@ package final class InspectorFeed: Sendable {
   private func recording(_ request: Request) -> Response {
     answer(request, "application/octet-stream", [.contentDisposition: "attachment; filename=\"byway.recording\""]) {
       [self] in
-      var rest = inspector.read(\.all)[...]
-      return { [view] in
-        while let inspected = rest.popFirst() {
-          if let recording = KeptRecording.of(inspected, view) { return recording }
+      var rest = inspector.read(\.ids)[...]
+      return { [self] in
+        while let id = rest.popFirst() {
+          if let inspected = inspector.read({ $0[id] }), let recording = KeptRecording.of(inspected, view) {
+            return recording
+          }
         }
         return nil
       }

@@ -283,7 +283,7 @@ final class InspectorRig: Sendable {
       })
     inner.logger = quiet
     gateway = try await Gateway.start(inner)
-    let inspector = Inspector()
+    let inspector = Inspector(within: MemoryBudget(limit: 256 << 20))
     self.inspector = inspector
     var outer = ProxyConfiguration(
       link: try transports.link("unix:\(folder["link"])"), listen: try transports.link("unix:\(folder["listen"])"))

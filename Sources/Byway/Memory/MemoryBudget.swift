@@ -1,12 +1,13 @@
 import HTTPWire
 import NIOCore
+import NIOPosix
 import Synchronization
 
 /// A limit for the bytes that a process holds on behalf of its peers: heads, bodies, and responses that wait for their reader.
 ///
 /// Each served connection has a ``MemoryAccount``, which reports here in coarse steps. Near the limit, accounts above their fair share take
 /// no more. Above the limit, the account with the highest rank drops one exchange after the other. An account without progress for seconds
-/// goes first.
+/// goes first. Before any of that, each ``SpareStore`` drops records.
 package final class MemoryBudget: Sendable, ReadAheadLender {
   /// The budget of this process.
   package static let shared = MemoryBudget()
@@ -16,6 +17,7 @@ package final class MemoryBudget: Sendable, ReadAheadLender {
 
   private struct Register {
     var accounts: [ObjectIdentifier: MemoryAccount] = [:]
+    var stores: [WeakStore] = []
     /// The deadline for an account that was asked to drop an exchange.
     var dropBy: NIODeadline?
   }
@@ -23,7 +25,13 @@ package final class MemoryBudget: Sendable, ReadAheadLender {
   /// The time that an event loop has for that: a blocked one must not keep others from being asked.
   private static let dropTime = TimeAmount.seconds(1)
 
+  private struct WeakStore {
+    weak var store: (any SpareStore)?
+  }
+
   private let heldBytes = Atomic(0)
+  /// The part of them that is held by stores.
+  private let spareBytes = Atomic(0)
   private let limitBytes: Atomic<Int>
   private let accountCount = Atomic(0)
   private let dropCount = Atomic(0)
@@ -49,10 +57,15 @@ package final class MemoryBudget: Sendable, ReadAheadLender {
   package var refused: Int { dropCount.load(ordering: .relaxed) }
 
   /// Whether more than three quarters are used.
-  package var isTight: Bool {
+  package var isTight: Bool { held > tightMark }
+
+  private var tightMark: Int {
     let limit = limit
-    return held > limit - limit / 4
+    return limit - limit / 4
   }
+
+  /// Whether more than everything is used.
+  package var isExhausted: Bool { held > limit }
 
   /// The share in bytes of each registered account.
   var fairShare: Int { limit / max(1, accountCount.load(ordering: .relaxed)) }
@@ -74,14 +87,46 @@ package final class MemoryBudget: Sendable, ReadAheadLender {
     let held = heldBytes.add(bytes, ordering: .relaxed).newValue
     if bytes > 0 {
       trim.rose(to: held)
-      if held > limit { makeRoom() }
+      if held > tightMark { makeRoom() }
     } else {
       trim.fell(to: held, on: eventLoop)
     }
   }
 
-  /// Asks one account at a time to drop an exchange, while the limit is exceeded.
+  // MARK: For stores
+
+  /// Asks a store for its bytes from now on, when memory is short. It is not retained.
+  package func add(_ store: any SpareStore) {
+    register.withLock { register in
+      register.stores.removeAll { $0.store == nil }
+      register.stores.append(WeakStore(store: store))
+    }
+  }
+
+  /// Counts a change of the bytes that a store keeps. May call the store back. Safe on any thread.
+  package func changeSpare(by bytes: Int) {
+    guard bytes != 0 else { return }
+    spareBytes.add(bytes, ordering: .relaxed)
+    change(by: bytes, on: MultiThreadedEventLoopGroup.singleton.any())
+  }
+
+  /// Lets stores drop records until no more than three quarters are used.
+  private func takeSpare() {
+    guard isTight, spareBytes.load(ordering: .relaxed) > 0 else { return }
+    for entry in register.withLock(\.stores) where isTight {
+      entry.store?.release(held - tightMark + MemoryAccount.step)
+    }
+  }
+
+  // MARK: Making room
+
   private func makeRoom() {
+    takeSpare()
+    if isExhausted { dropOne() }
+  }
+
+  /// Asks one account at a time to drop an exchange, while the limit is exceeded.
+  private func dropOne() {
     let account: MemoryAccount? = register.withLock { register in
       let now = NIODeadline.now()
       if let dropBy = register.dropBy, now < dropBy { return nil }
@@ -91,12 +136,13 @@ package final class MemoryBudget: Sendable, ReadAheadLender {
     }
     guard let account else { return }
     account.eventLoop.execute {
-      let hasDropped = account.dropOne()
+      // Memory may have been released since.
+      let hasDropped = self.isExhausted && account.dropOne()
       self.register.withLock { $0.dropBy = nil }
       // An account without an exchange to drop is asked again only when more memory is used.
       guard hasDropped else { return }
       self.dropCount.add(1, ordering: .relaxed)
-      if self.held > self.limit { self.makeRoom() }
+      if self.isExhausted { self.makeRoom() }
     }
   }
 }

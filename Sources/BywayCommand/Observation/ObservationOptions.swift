@@ -19,7 +19,8 @@ struct ObservationOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "How much of each body the inspector keeps in memory; 64 MiB in all. (default: 1M)", valueName: "size"))
+      "How much of each body the inspector keeps in memory. All bodies get an eighth of --memory-budget. (default: 1M)",
+      valueName: "size"))
   var inspectBodies: Size?
 
   @Flag(help: "Let the inspector show passwords, cookies and tokens to anyone who opens its page.")
@@ -98,7 +99,8 @@ struct ObservationOptions: ParsableArguments {
       if let alone { throw CommandFailure(.usage, "\(alone.0) says how --inspect ADDRESS shows things: add that.") }
     }
     if let size = inspectBodies, size.bytes > Self.mostBodies {
-      throw CommandFailure(.usage, "--inspect-bodies: at most 64M, which is all that the inspector keeps of bodies.")
+      throw CommandFailure(
+        .usage, "--inspect-bodies: at most 64M, and all bodies get an eighth of --memory-budget.")
     }
     if accessLog == "-", links.contains(where: { $0.address.scheme == "stdio" }) {
       throw CommandFailure(.usage, "--access-log -: standard output is the link stdio: here. Name a file for the log.")

@@ -1,15 +1,25 @@
+import Byway
+
 /// The limit of content held for all requests whose user is not known yet: any client may send any number of them.
+///
+/// The accounts of their connections count these bytes within the ``MemoryBudget``, until the content is passed on. So this refuses
+/// content that would make others lose theirs.
 ///
 /// Lives on the proxy's event loop.
 final class HeldContent {
-  /// Bytes. Requests of known users are not held, so this is needed only while passwords are checked.
-  private static let most = 32 << 20
-
+  private let budget: MemoryBudget
   private var bytes = 0
+
+  init(within budget: MemoryBudget = .shared) {
+    self.budget = budget
+  }
+
+  /// Half of the budget. Requests of known users are not held, so this is needed only while passwords are checked.
+  private var most: Int { budget.limit / 2 }
 
   /// - Returns: whether there was room.
   func take(_ count: Int) -> Bool {
-    guard bytes + count <= Self.most else { return false }
+    guard bytes + count <= most, !budget.isExhausted else { return false }
     bytes += count
     return true
   }

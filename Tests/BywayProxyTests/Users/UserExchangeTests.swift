@@ -1,9 +1,10 @@
-import Byway
 import HTTPWire
+import Logging
 import NIOCore
 import TestWire
 import Testing
 
+@testable import Byway
 @testable import BywayProxy
 
 @Suite("Exchange of a user") struct UserExchangeTests {
@@ -40,6 +41,71 @@ import Testing
     let next = UserExchange(hiding: nil, within: room, respondingTo: answer)
     next.write(ByteBuffer(string: "x"))
     #expect(!next.isOver)
+  }
+
+  @Test("bytes held during the login check use at most half of the memory budget, and none when it is exhausted")
+  func budget() {
+    let (budget, answer) = (MemoryBudget(limit: 100_000), Answer())
+    let room = HeldContent(within: budget)
+    let exchanges = (0..<2).map { _ in UserExchange(hiding: nil, within: room, respondingTo: answer) }
+    exchanges[0].write(ByteBuffer(repeating: 0, count: 50_000))
+    #expect(answer.failure == nil)
+    exchanges[1].write(ByteBuffer(string: "x"))
+    #expect(answer.failure == .refused && exchanges[1].isOver)
+    exchanges[0].cancel(BywayError(.cancelled, "Gone."))
+    budget.changeSpare(by: 100_001)
+    let (late, lateAnswer) = (Answer(), Answer())
+    let refused = UserExchange(hiding: nil, within: room, respondingTo: lateAnswer)
+    refused.write(ByteBuffer(string: "x"))
+    #expect(lateAnswer.failure == .refused && refused.isOver)
+    budget.changeSpare(by: -100_001)
+    let next = UserExchange(hiding: nil, within: room, respondingTo: late)
+    next.write(ByteBuffer(string: "x"))
+    #expect(late.failure == nil && !next.isOver)
+  }
+
+  @Test(
+    "a body held during the login check counts in the memory budget, and gets 503 when that is exhausted",
+    .timeLimit(.minutes(1)))
+  func counted() async throws {
+    let budget = MemoryBudget(limit: 1_000_000)
+    let watch = Watch(TestLoops.next())
+    let room = HeldContent(within: budget)
+    let handler = Unshared(Waiting(within: room))
+    let (client, channel) = try await WireEnd.pair(on: watch.eventLoop) { $0.prepareForHandover() }
+    var configuration = ServerConfiguration(hop: "hop", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    configuration.memory = budget
+    try await watch.run { [configuration] in
+      _ = HTTP1ServerConnection.start(on: channel, handler: handler.value, configuration: configuration)
+    }
+    try await client.send("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 1000000\r\n\r\n")
+    client.offer(ByteBuffer(repeating: 0, count: 150_000))
+    // A connection reports in steps.
+    try await watch.until("the body counts") { budget.held > 150_000 - 2 * MemoryAccount.step }
+    let others = Unshared(MemoryAccount(budget, on: watch.eventLoop))
+    try await watch.run {
+      others.value.open { false }
+      others.value.change(by: 900_000)
+    }
+    client.offer(ByteBuffer(repeating: 0, count: 50_000))
+    let response = try await client.receive(through: "\r\n\r\n")
+    #expect(response.hasPrefix("HTTP/1.1 503 "), "\(response)")
+    try await watch.run { others.value.close() }
+    try await watch.until("nothing is held") { budget.held == 0 }
+    client.close()
+  }
+
+  /// A handler whose logins are never checked.
+  private final class Waiting: ExchangeHandler {
+    private let room: HeldContent
+
+    init(within room: HeldContent) {
+      self.room = room
+    }
+
+    func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+      UserExchange(hiding: nil, within: room, respondingTo: sink)
+    }
   }
 
   @Test(

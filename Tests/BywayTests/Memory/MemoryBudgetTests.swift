@@ -139,6 +139,86 @@ import Testing
     #expect(!budget.isTight && !large.account.isOverShare)
   }
 
+  /// A store of records of 10,000 bytes each.
+  private final class Store: SpareStore {
+    let budget: MemoryBudget
+    private let kept = Mutex(0)
+
+    var bytes: Int { kept.withLock { $0 } }
+
+    init(in budget: MemoryBudget) {
+      self.budget = budget
+      budget.add(self)
+    }
+
+    deinit { budget.changeSpare(by: -bytes) }
+
+    func keep(_ records: Int) {
+      kept.withLock { $0 += records * 10_000 }
+      budget.changeSpare(by: records * 10_000)
+    }
+
+    func release(_ bytes: Int) {
+      let records = kept.withLock { kept in
+        let records = min(kept / 10_000, (bytes + 9_999) / 10_000)
+        kept -= records * 10_000
+        return records
+      }
+      budget.changeSpare(by: -records * 10_000)
+    }
+  }
+
+  @Test("beyond three quarters of the budget a store drops its records, before any exchange is ended")
+  func store() {
+    let eventLoop = EmbeddedEventLoop()
+    let budget = MemoryBudget(limit: 1_000_000)
+    let store = Store(in: budget)
+    let holder = Holder(budget, on: eventLoop)
+    store.keep(20)
+    for _ in 0..<5 { holder.begin(100_000) }
+    #expect(store.bytes == 200_000 && budget.held == 700_000)
+    holder.begin(100_000)
+    #expect(!budget.isTight && (110_000...150_000).contains(store.bytes))
+    holder.begin(300_000)
+    eventLoop.run()
+    #expect(store.bytes == 0 && budget.held == 900_000)
+    #expect(budget.refused == 0 && holder.exchanges.count == 7)
+    // Nothing is kept meanwhile.
+    store.keep(20)
+    #expect(store.bytes == 0 && budget.held == 900_000)
+    holder.account.close()
+    store.keep(20)
+    #expect(store.bytes == 200_000 && budget.held == 200_000)
+  }
+
+  @Test("the bytes of a store are freed with it")
+  func endedStore() {
+    let budget = MemoryBudget(limit: 1_000_000)
+    var store: Store? = Store(in: budget)
+    store?.keep(20)
+    #expect(budget.held == 200_000)
+    store = nil
+    #expect(budget.held == 0)
+    let holder = Holder(budget, on: EmbeddedEventLoop())
+    holder.begin(900_000)
+    #expect(budget.held == 900_000)
+  }
+
+  @Test("no exchange is ended if memory was released before its turn came")
+  func inTime() {
+    let eventLoop = EmbeddedEventLoop()
+    let budget = MemoryBudget(limit: 1_000_000)
+    let (holder, other) = (Holder(budget, on: eventLoop), Holder(budget, on: eventLoop))
+    holder.begin(800_000)
+    other.begin(300_000)
+    other.account.close()
+    eventLoop.run()
+    #expect(holder.exchanges.count == 1 && budget.refused == 0)
+    holder.begin(300_000)
+    eventLoop.run()
+    #expect(holder.exchanges.count == 1 && budget.refused == 1)
+  }
+
   @Test("memory is returned to the system five seconds after much of it was freed")
   func trim() {
     let eventLoop = EmbeddedEventLoop()
