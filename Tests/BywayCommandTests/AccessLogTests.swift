@@ -283,6 +283,25 @@ import Testing
     #expect(self.log.text.contains("The access log has lost lines count=7"), "\(self.log.text)")
   }
 
+  @Test("lost lines are reported once a minute, and each line is counted once")
+  func lostInTurns() throws {
+    let clock = Mutex(NIODeadline.uptimeNanoseconds(1))
+    let lost = Mutex(0)
+    let clockTime: @Sendable () -> NIODeadline = { clock.withLock(\.self) }
+    let writer = AccessLogWriter(try AccessLogFile("/dev/full"), logger: log.logger(), now: clockTime) { count in
+      lost.withLock { $0 += count }
+    }
+    for seconds in [0, 30, 29, 1, 60] as [Int64] {
+      clock.withLock { $0 = $0 + .seconds(seconds) }
+      let page = AccessLogPage(.combined)
+      for _ in 0..<7 { _ = page.add(record([":method": "GET", ":path": "/"])) }
+      writer.write(page)
+    }
+    let counts = log.text.matches(of: /lost lines count=(\d+)/).map(\.output.1)
+    #expect(counts == ["7", "21", "7"], "\(log.text)")
+    #expect(lost.withLock(\.self) == 35)
+  }
+
   @Test("a slow reader of a pipe loses lines beyond a limit, and does not block the daemon")
   func slowReader() async throws {
     let pipe = folder["pipe"]

@@ -28,4 +28,18 @@ import Testing
       #expect(lines[1].contains("4") && lines[2].contains("5"))
     }
   }
+
+  @Test("the audit log has every event of a long time, and not only the first thousands")
+  func long() async throws {
+    try await withTemporaryFolder { folder in
+      let path = "\(folder)/audit"
+      let log = try AuditLogFile(path, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      for _ in 0..<6 {
+        for _ in 0..<1000 { log.record(.beganMore(name: "alice", times: 1)) }
+        await log.finish()
+      }
+      let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+      #expect(lines.count == 6000 && !lines.contains { $0.contains("lost") })
+    }
+  }
 }

@@ -94,6 +94,33 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: folder["l"]))
   }
 
+  @Test("SIGUSR1 reopens a renamed audit log, and the event after it is in the new file only")
+  func auditRotation() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("alice = printer\n", to: "rights")
+    let log = folder["audit.log"]
+    let proxy = try await BywayProcess.proxy([
+      "--device", "printer=unix:\(folder["l"])", "--listen", "unix:\(folder["p"])", "--rights", folder["rights"],
+      "--user-header", "X-Remote-User", "--audit-log", log,
+    ])
+    func ask(as user: String) async throws {
+      _ = try await Curl.fetch(
+        "--unix-socket", folder["p"], "-H", "X-Remote-User: \(user)", "http://printer.localhost/")
+    }
+    func users(in file: String) throws -> [String] {
+      try String(contentsOfFile: file, encoding: .utf8).matches(of: #/"user":"(\w+)"/#).map { String($0.1) }
+    }
+    try await ask(as: "bob")
+    #expect(try await eventually { try users(in: log) == ["bob"] })
+    try FileManager.default.moveItem(atPath: log, toPath: "\(log).1")
+    proxy.process.send(SIGUSR1)
+    #expect(try await eventually { FileManager.default.fileExists(atPath: log) })
+    try await ask(as: "carol")
+    await proxy.process.stop()
+    #expect(try users(in: "\(log).1") == ["bob"])
+    #expect(try users(in: log) == ["carol"])
+  }
+
   @Test("a daemon reloads its file on SIGHUP, and logs why an invalid file is refused")
   func reload() async throws {
     let folder = try TemporaryFolder()

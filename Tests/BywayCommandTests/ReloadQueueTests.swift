@@ -56,6 +56,27 @@ import Testing
     #expect(reloads.total == 2)
   }
 
+  @Test("starts a reload that is requested during a queued one after it")
+  func duringQueued() async {
+    let reloads = Reloads(3)
+    let queue = ReloadQueue<Int>()
+    let first = await queue.request { await reloads.reload() }
+    #expect(await reloads.hasBegun(0))
+    let second = await queue.request { await reloads.reload() }
+    reloads.end(0)
+    #expect(await first.value == 0)
+    #expect(await reloads.hasBegun(1))
+    let third = await queue.request { await reloads.reload() }
+    // A reload that did not wait would begin before this chain of tasks on the same executor has ended.
+    for _ in 0..<100 { await Task.yield() }
+    #expect(reloads.total == 2)
+    reloads.end(1)
+    #expect(await second.value == 1)
+    #expect(await reloads.hasBegun(2))
+    reloads.end(2)
+    #expect(await third.value == 2)
+  }
+
   @Test("starts a reload at once when the earlier ones have ended")
   func after() async {
     let reloads = Reloads(3)

@@ -1,4 +1,9 @@
+import Byway
+import BywayGateway
+import HTTPTypes
+import TestTools
 import Testing
+import UnixTransport
 
 @testable import BywayDoctor
 
@@ -44,5 +49,20 @@ import Testing
     // This check needs half of the limit, which is used up.
     await #expect(throws: Examination.Over.late) { try await examination.make(QuickCheck(time: .milliseconds(250))) }
     #expect(await examination.steps.map(\.title) == ["quick", "endless", "quick"])
+  }
+
+  @Test("the connection of the gateway check closes with the examination, while its client still exists")
+  func closed() async throws {
+    let folder = try TemporaryFolder()
+    let link = try TransportRegistry([UnixTransport()]).link("unix:\(folder["s"])")
+    let gateway = try await Gateway.start(
+      GatewayConfiguration(links: [link], origin: .handler { _ in Response(status: .ok) }))
+    let resources = OpenedResources()
+    let finding = try await GatewayCheck(link: link).examine(resources)
+    #expect(await gateway.openLinks().count == 1)
+    await resources.release()
+    #expect(try await eventually { await gateway.openLinks().isEmpty })
+    withExtendedLifetime(finding) {}
+    await gateway.stop(within: .zero)
   }
 }

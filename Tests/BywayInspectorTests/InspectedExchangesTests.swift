@@ -124,6 +124,21 @@ import Testing
     #expect((1...3).contains(exchanges.count))
   }
 
+  @Test("when exchanges with large heads have left, as many small ones are kept as ever")
+  mutating func smallAfterLarge() {
+    exchanges = InspectedExchanges(limits: .init(exchanges: 10, heads: 2000))
+    let large: FieldSection = [":method": "GET", "x": String(repeating: "a", count: 300)]
+    for fields in [large, [:]] as [FieldSection] {
+      for _ in 0..<20 {
+        let id = begin()
+        exchanges.update(id) { ($0.sent, $0.given) = (fields, fields) }
+        end(id)
+      }
+      if fields == large { #expect((2...5).contains(exchanges.count)) }
+    }
+    #expect(exchanges.count == 10)
+  }
+
   @Test("the messages of a running conversation are kept, and other bodies are dropped first")
   mutating func conversation() {
     let (events, other) = (begin(), begin())

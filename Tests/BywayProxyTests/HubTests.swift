@@ -9,6 +9,7 @@ import Synchronization
 import TCPTransport
 import TestPeers
 import TestTools
+import TestWire
 import Testing
 
 @testable import BywayProxy
@@ -197,6 +198,44 @@ import Testing
     #expect(try await get("plotter", of: proxy) == "200 the plotter")
     await proxy.stop(within: .zero)
     for gateway in gateways.dropFirst() { await gateway.stop(within: .zero) }
+  }
+
+  @Test("a name that the configuration takes over no longer counts toward its address, and a reload changes the limit")
+  func countedNames() async throws {
+    let hub = "loopback:hub-\(UInt64.random(in: 0 ... .max))"
+    let proxy = try await Proxy.start(proxy(hubs: ["\(hub)?open=listen"], perPeer: 2))
+    var gateways: [Gateway] = []
+    for name in ["printer", "camera"] {
+      gateways.append(try await gateway(name, at: "\(hub)?open=dial"))
+      #expect(try await eventually { try await get(name, of: proxy) == "200 the \(name)" })
+    }
+    gateways.append(try await gateway("scanner", at: "\(hub)?open=dial"))
+    let configured = try device("printer")
+    try await proxy.reload(
+      self.proxy(hubs: ["\(hub)?open=listen"], devices: [configured], perPeer: 2), within: .seconds(1))
+    #expect(try await eventually { try await get("scanner", of: proxy) == "200 the scanner" })
+    #expect(try await get("camera", of: proxy) == "200 the camera")
+    gateways.append(try await gateway("plotter", at: "\(hub)?open=dial"))
+    try await proxy.reload(
+      self.proxy(hubs: ["\(hub)?open=listen"], devices: [configured], perPeer: 3), within: .seconds(1))
+    #expect(try await eventually { try await get("plotter", of: proxy) == "200 the plotter" })
+    await proxy.stop(within: .zero)
+    for gateway in gateways { await gateway.stop(within: .zero) }
+  }
+
+  @Test("a stopped proxy closes at once the connections whose peers have not said their name")
+  func unnamed() async throws {
+    let port = try Endpoint.freePort()
+    let proxy = try await Proxy.start(proxy(hubs: ["tcp://127.0.0.1:\(port)?open=listen"]))
+    let silent = try await WireEnd.connect(
+      to: SocketAddress(ipAddress: "127.0.0.1", port: port), on: TestLoops.next())
+    _ = try await silent.receive(through: "SM\r\n\r\n")
+    let begin = ContinuousClock.now
+    await proxy.stop(within: .zero)
+    _ = try await silent.receiveToEnd()
+    // The peer would have five seconds for its answer.
+    #expect(ContinuousClock.now - begin < .seconds(4))
+    silent.close()
   }
 
   @Test("a reload that removes one hub removes its devices, and applies new settings to those of other hubs")

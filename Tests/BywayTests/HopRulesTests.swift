@@ -109,6 +109,19 @@ import Testing
     }
   }
 
+  @Test(
+    "a site cannot delete the cookies of devices below its own domain, and may delete those of any other",
+    arguments: [
+      ("printer.devices.example", "\"cache\""), ("devices.example", "\"cache\""), ("example", "\"cache\""),
+      ("localhost", "\"cache\""), ("shop.test", "\"cookies\", \"cache\""),
+    ])
+  func deletedCookies(_ site: String, _ kept: String) throws {
+    let siblings = Siblings(try DeviceHosts(suffixes: ["devices.example"]))
+    let rules = UpstreamRules(farEnd: .gateway, via: nil, siblings: siblings)
+    let response: FieldSection = ["clear-site-data": "\"cookies\", \"cache\""]
+    #expect(rules.cleaned(response, of: [":authority": site]).value(of: .clearSiteData) == kept)
+  }
+
   @Test("Proxy-Status and Proxy-Authenticate are kept only from a trusted far end") func farEnds() {
     let head: FieldSection = [":status": "503", "proxy-status": "byway-x; error=y", "proxy-authenticate": "Basic"]
     for (farEnd, via, keeps) in [

@@ -91,7 +91,8 @@ import Testing
     try await withRig { request in
       var fields: HTTPFields = [:]
       fields[values: .setCookie] =
-        request.path == "/fill" ? (0..<180).map { "c\($0)=old; Path=/" } : ["more=1; Path=/", "c7=new; Path=/"]
+        request.path == "/fill"
+        ? (0..<180).map { "c\($0)=old; Path=/" } : ["more=1; Path=/", "c7=new; Path=/", "c7=1; Path=/more"]
       return Response(status: .ok, fields: fields)
     } _: { rig in
       let session = rig.session()

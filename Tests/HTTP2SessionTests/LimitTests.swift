@@ -34,6 +34,15 @@ import Testing
     #expect(client.server.openStreams == 0)
   }
 
+  @Test("resets an upload whose trailers are above the limit, and does not report them") func oversizedTrailers() {
+    let client = RawClient(strict)
+    client.send(.post(1), .data(1, [1]), .headers(1, HPACK.block([("x-first", "1")] + large)))
+    #expect(client.streamError(1) == .enhanceYourCalm)
+    #expect(!client.events.contains { if case .trailers = $0 { true } else { false } })
+    #expect(client.server.openStreams == 0)
+    #expect(client.isAlive)
+  }
+
   @Test("a repeated indexed field counts each time toward the head's limit") func bomb() {
     let client = RawClient(strict)
     let entry: [UInt8] = [0x40, 0x01, 0x78, 0x64] + Array(repeating: 0x61, count: 100)
@@ -272,6 +281,19 @@ import Testing
       client.turn()
     }
     #expect(client.isAlive)
+  }
+
+  @Test("a body that was still on its way to a stream reset long ago does not end the connection")
+  func lateForOldStreams() {
+    let client = RawClient()
+    client.answers = false
+    for index in 0..<400 as Range<UInt32> {
+      client.send(.post(2 * index + 1))
+      client.server.reset(StreamID(2 * index + 1), .cancel)
+      client.turn()
+    }
+    for id in [1, 3, 799] as [UInt32] { client.send(.data(id, Array(repeating: 1, count: 100))) }
+    #expect(client.isAlive && client.connectionError == nil)
   }
 
   static let nothings: [RawFrame] = [

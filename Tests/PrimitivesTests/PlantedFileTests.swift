@@ -143,4 +143,15 @@ import Testing
       try SharedPlace.open("\(shared.path)/file", O_WRONLY, mode: 0o600)
     }
   }
+
+  @Test("a refused file is closed again", arguments: Plant.allCases, [false, true])
+  private func closed(_ plant: Plant, _ isNew: Bool) throws {
+    let shared = try Shared()
+    let path = "\(shared.path)/f"
+    let refusal = try Self.plant(plant, in: shared)
+    defer { rmdir(path) }
+    #expect(throws: refusal) { try RegularFile.openOwn(path, O_RDWR, isNew: isNew) }
+    let open = try Folder.names(in: "/proc/self/fd").compactMap { try? SymbolicLink.target(of: "/proc/self/fd/\($0)") }
+    #expect(open.filter { $0.hasPrefix(shared.path) } == [])
+  }
 }

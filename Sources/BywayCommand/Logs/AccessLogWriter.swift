@@ -11,12 +11,20 @@ final class AccessLogWriter: @unchecked Sendable {
   private var file: AccessLogFile
   private let logger: Logger
   private let told: @Sendable (Int) -> Void
+  private let now: @Sendable () -> NIODeadline
   private var lines = LineBuffer()
   private var lost = 0
   private var nextNotice = NIODeadline.uptimeNanoseconds(0)
 
-  init(_ file: AccessLogFile, logger: Logger, lost: @escaping @Sendable (Int) -> Void) {
+  /// - Parameters:
+  ///   - now: The clock for the notices.
+  ///   - lost: Is called with the number of lost lines.
+  init(
+    _ file: AccessLogFile, logger: Logger, now: @escaping @Sendable () -> NIODeadline = { .now() },
+    lost: @escaping @Sendable (Int) -> Void
+  ) {
     self.file = file
+    self.now = now
     self.logger = logger
     told = lost
   }
@@ -40,7 +48,7 @@ final class AccessLogWriter: @unchecked Sendable {
     guard more > 0 else { return }
     told(more)
     lost += more
-    let now = NIODeadline.now()
+    let now = now()
     guard now >= nextNotice else { return }
     logger.warning("The access log has lost lines", metadata: ["count": "\(lost)", "reason": "\(reason)"])
     lost = 0

@@ -175,6 +175,21 @@ import Testing
     #expect(bench.names == [] && bench.ports.deadline == nil)
   }
 
+  @Test("a device that stays silent does not keep the name of the one that was at its port before")
+  func silentSuccessor() {
+    var bench = Bench()
+    bench.plug(port(0), "printer")
+    bench.wait(.seconds(30))
+    bench.unplug("/dev/ttyUSB0")
+    bench.wait(.seconds(10))
+    bench.claims = [:]
+    bench.plug(port(0))
+    #expect(bench.names == ["printer"], "it may be the same device, which restarts")
+    bench.wait(.minutes(2))
+    #expect(bench.names == ["ftdi-ft232r"])
+    #expect(bench.ports.devices.map(\.state) == [.present] && bench.ports.deadline == nil)
+  }
+
   @Test("an adapter that returns under another system name is queried again, and is the same device")
   func otherFile() {
     var bench = Bench()

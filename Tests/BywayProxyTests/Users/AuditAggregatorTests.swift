@@ -120,4 +120,17 @@ import Testing
     aggregator.close(at: Self.start + .seconds(9))
     #expect(aggregator.take().count == 2)
   }
+
+  @Test("uses that were only counted so far are logged as a number when the log ends")
+  func countedAtTheEnd() throws {
+    var aggregator = AuditAggregator()
+    for number in 0..<100 {
+      aggregator.began(try use("erin", "n\(number)"), by: .password, from: "unix", at: Self.start)
+    }
+    _ = aggregator.take()
+    aggregator.close(at: Self.start + .seconds(1))
+    let more = aggregator.take().filter { if case .beganMore = $0 { true } else { false } }
+    #expect(more == [.beganMore(name: "erin", times: 36)])
+    #expect(aggregator.isEmpty)
+  }
 }

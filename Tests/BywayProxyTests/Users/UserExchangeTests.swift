@@ -127,6 +127,18 @@ import Testing
     #expect(upstream.isWhole && upstream.trailers == ["x-digest": "abc"])
   }
 
+  @Test("an exchange that loses its right ends at the device as well as for the client")
+  func cut() {
+    let answer = Answer()
+    let exchange = UserExchange(hiding: nil, within: HeldContent(), respondingTo: answer)
+    let upstream = Upstream()
+    exchange.begin(
+      ExchangeHead(fields: [":method": "GET"], isComplete: true), as: .init(user: .anyone, resource: nil),
+      with: { _, _ throws(BywayError) in upstream }, ended: { _ in })
+    exchange.cut(BywayError(.refused, "The right is gone."))
+    #expect(upstream.cancellations == 1 && answer.failure == .refused && exchange.isOver)
+  }
+
   private final class Answer: ResponseSink {
     var failure: BywayError.Code?
 
@@ -142,10 +154,11 @@ import Testing
     var writes: [Int] = []
     var isWhole = false
     var trailers: FieldSection?
+    var cancellations = 0
 
     func write(_ bytes: ByteBuffer) { writes.append(bytes.readableBytes) }
     func finish(trailers: FieldSection?) { (isWhole, self.trailers) = (true, trailers) }
-    func cancel(_ reason: BywayError) {}
+    func cancel(_ reason: BywayError) { cancellations += 1 }
     func didConsumeResponse(_ bytes: Int) {}
   }
 }

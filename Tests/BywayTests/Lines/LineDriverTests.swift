@@ -164,6 +164,21 @@ import Testing
     handler.fail()
   }
 
+  @Test("a session continues on the next line, even if the one before takes no more bytes")
+  func nextLineAfterClog() throws {
+    let handler = ClogHandler()
+    try rig.clogNear(with: handler)
+    let written = rig.near.write(pattern(10_000))
+    try rig.run(for: .milliseconds(500))
+    #expect(rig.far.reader.bytes.readableBytes == 0)
+    try rig.plugIn()
+    try rig.run(for: .seconds(5)) { rig.far.reader.bytes.readableBytes == 10_000 }
+    #expect(rig.far.reader.bytes == pattern(10_000) && written.hasSucceeded)
+    handler.fail()
+    try rig.run(for: .seconds(1))
+    #expect(rig.near.ends.isEmpty && rig.far.ends.isEmpty)
+  }
+
   @Test("a line that fails before use does not replace the one in use")
   func deadLine() throws {
     let dead = try LineRig.line(on: rig.loop)

@@ -388,6 +388,17 @@ import Testing
     #expect(rig.dials.count == dials)
   }
 
+  @Test("a link that opens later than another one is closed again")
+  func slower() throws {
+    let rig = rig(.http2)
+    rig.openings[0] = (.opens, .seconds(3))
+    #expect(try get(rig).status == "200" && served(1) == 1 && rig.openedCount(on: 0) == 0)
+    rig.openings[0] = (.refused, .zero)
+    try rig.run(for: .seconds(5)) { rig.openedCount(on: 0) == 1 }
+    try rig.run(for: .milliseconds(50))
+    #expect(rig.openedCount(on: 0) == 1 && rig.connectionCount(on: 0) == 0 && rig.connectionCount(on: 1) == 1)
+  }
+
   @Test("a better link that opens after the shutdown is closed")
   func openedLate() throws {
     let rig = rig(.http2)

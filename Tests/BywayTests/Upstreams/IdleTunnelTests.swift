@@ -110,6 +110,21 @@ import Testing
     #expect(all.allSatisfy { !$0.isOver })
   }
 
+  @Test("a client with exactly its share keeps its tunnels, even if they have been idle for longest")
+  func exactShare() throws {
+    let rig = try rig(limit: 6)
+    let own = try tunnels(2, of: client(), over: rig)
+    try rig.run(for: .seconds(2))
+    let above = try tunnels(3, of: client(), over: rig)
+    let below = client()
+    _ = try tunnels(1, of: below, over: rig)
+    try rig.run(for: .seconds(10))
+    let other = try rig.begin(.get, of: below)
+    try rig.run(for: .seconds(1)) { other.isOver }
+    #expect(other.status == "204")
+    #expect(own.allSatisfy { !$0.isOver } && above.count { $0.isOver } == 1)
+  }
+
   @Test("only a client above its share loses a tunnel, and two others keep theirs") func three() throws {
     let rig = try rig(limit: 4)
     let one = try tunnels(1, of: client(), over: rig)

@@ -143,6 +143,24 @@ import Testing
     #expect(responses.map(\.status) == ["200", "200", "200"])
   }
 
+  @Test("a reduced limit returns the latest of the unsent requests to the queue") func latestTakenBack() throws {
+    let raw = RawFarEnd(.allows(4))
+    let rig = try rig(raw)
+    let responses = try (0..<3).map { _ in try rig.begin(.post) }
+    // The new limit arrives before the requests have been sent.
+    raw.allow(1)
+    try rig.run(for: .milliseconds(100))
+    #expect(raw.requests == 1 && rig.upstream?.status.waiting == 2)
+    raw.answer(1)
+    try rig.run(for: .milliseconds(100))
+    #expect(responses.map(\.status) == ["200", nil, nil])
+    for _ in 0..<2 {
+      raw.answer(1)
+      try rig.run(for: .milliseconds(100))
+    }
+    #expect(responses.map(\.status) == ["200", "200", "200"])
+  }
+
   @Test("a connection lost while requests wait for a stream loses none of them") func lost() throws {
     let raw = RawFarEnd(.allows(1))
     let rig = try rig(raw)
