@@ -126,8 +126,8 @@ import Testing
 
   @Test("when exchanges with large heads have left, as many small ones are kept as ever")
   mutating func smallAfterLarge() {
-    exchanges = InspectedExchanges(limits: .init(exchanges: 10, heads: 2000))
-    let large: FieldSection = [":method": "GET", "x": String(repeating: "a", count: 300)]
+    exchanges = InspectedExchanges(limits: .init(exchanges: 10, heads: 8000))
+    let large: FieldSection = [":method": "GET", "x": String(repeating: "a", count: 1500)]
     for fields in [large, [:]] as [FieldSection] {
       for _ in 0..<20 {
         let id = begin()
