@@ -67,8 +67,8 @@ package final class MemoryBudget: Sendable, ReadAheadLender {
   /// Whether more than everything is used.
   package var isExhausted: Bool { held > limit }
 
-  /// The share in bytes of each registered account.
-  var fairShare: Int { limit / max(1, accountCount.load(ordering: .relaxed)) }
+  /// The share in bytes of each registered account. All shares together leave a quarter, for what is read before an account notices.
+  var fairShare: Int { tightMark / max(1, accountCount.load(ordering: .relaxed)) }
 
   // MARK: For accounts
 

@@ -55,14 +55,14 @@ import Testing
     let holder = Holder(budget, on: EmbeddedEventLoop())
     holder.begin(100_000)
     #expect(budget.held == 100_000)
-    #expect(budget.fairShare == 1 << 20)
+    #expect(budget.fairShare == 3 << 18)
     holder.account.close()
     #expect(budget.held == 0)
     holder.account.change(by: 100_000)
     #expect(budget.held == 0)
     let others = (0..<2).map { _ in Holder(budget, on: EmbeddedEventLoop()) }
     for other in others { other.begin(40_000) }
-    #expect(budget.fairShare == 1 << 19)
+    #expect(budget.fairShare == 3 << 17)
   }
 
   @Test("beyond the limit, exchanges of the largest holder are ended one after the other")
