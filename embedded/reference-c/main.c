@@ -125,26 +125,26 @@ static void exchange(void) {
   if (dials ? done : received == REQUEST && sent == RESPONSE) byway_line_finish(&line);
 }
 
-static void transfer(void) {
-  static uint32_t last;
+static void transfer(uint32_t now) {
   move(total, total);
-  if (received == total && !last) last = millis();
   if (sent == total) byway_line_finish(&line);
-  if (last) done = 1;
-  if (done == 1 && last) {
-    double seconds = (last - began) / 1000.0;
+  if (received == total && !done) {
+    double seconds = (now - began) / 1000.0;
     printf("%ld bytes received in %.1f s: %.0f bytes a second", total, seconds, (double)total / seconds);
     if (baud) printf(", %.3f of the line", (double)total / seconds * 10 / (double)baud);
     printf("\n");
     fflush(stdout);
-    last = 0;
-    done = 2;
-    total = received;
+    done = 1;
   }
 }
 
 /* The session's owner. */
 static void serve(uint32_t now) {
+  static int was_open;
+  if (was_open && byway_line_state(&line) == BYWAY_LINE_NONE && byway_line_reason(&line) != BYWAY_LINE_FINISHED) {
+    fprintf(stderr, "%s: session over, reason %d\n", dials ? "dialer" : "listener", byway_line_reason(&line));
+  }
+  was_open = byway_line_state(&line) != BYWAY_LINE_NONE;
   if (byway_line_sessions(&line) != session_seen) {
     session_seen = byway_line_sessions(&line);
     pending_count = 0;
@@ -154,7 +154,7 @@ static void serve(uint32_t now) {
   if (!strcmp(mode, "exchange")) {
     exchange();
   } else if (!strcmp(mode, "transfer")) {
-    if (done < 2) transfer();
+    transfer(now);
   } else {
     echo(now);
   }
