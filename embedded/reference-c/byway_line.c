@@ -1036,7 +1036,7 @@ static uint32_t share_of(uint8_t level) { return level == 0 || level == 0xFF ? 0
 
 /* Counts bytes that came, and how many of them were wrong. Old ones are forgotten. */
 static void count_noise(line_t *l, unsigned bytes, unsigned wrong) {
-  uint32_t was = share_of(l->noise_told), is;
+  uint32_t was = share_of(l->noise_told), is, least;
   l->noise_bytes += bytes;
   l->noise_wrong += wrong;
   l->noise_clean = wrong ? 0 : l->noise_clean + bytes;
@@ -1049,8 +1049,9 @@ static void count_noise(line_t *l, unsigned bytes, unsigned wrong) {
     l->noise_wrong /= 2;
   }
   is = share_of(noise_level(l));
-  if (l->peer_correction && confirmed(l) && (is > was + was / 5 || is + is / 5 < was || (noise_level(l) == 0xFF) != (l->noise_told == 0xFF))) {
-    l->owed |= OWE_NOISE;
+  least = l->noise_wrong < 16 ? was / 2 : was / 5;
+  if (is + least < was || is > was + least || (noise_level(l) == 0xFF) != (l->noise_told == 0xFF)) {
+    if (l->peer_correction && confirmed(l)) l->owed |= OWE_NOISE;
   }
 }
 
@@ -1072,14 +1073,17 @@ static uint32_t square_root(uint32_t n) {
   return root;
 }
 
+/* Shares of 2^20: a bit error rate of 0.002, and that at which it costs less than losses and the waiting for them. */
+enum { TRIAL_NOISE = 16700, LEAST_NOISE = 5 * 0x100000L / BYWAY_LINE_BODY / BYWAY_LINE_BODY };
+
 /* The strength for a frame of so many bytes, or PLAIN. Numbers with a fraction are in 1/256. */
 static int strength_for(const line_t *l, unsigned data, int kind) {
   unsigned limit = l->peer_correction < BYWAY_LINE_CORRECTION ? l->peer_correction : BYWAY_LINE_CORRECTION, i;
-  uint32_t share = share_of(l->peer_noise), longest = kind < DATA ? BYWAY_LINE_BODY : data, wrong;
+  uint32_t share = share_of(l->peer_noise), wrong;
   if (limit == 0 || l->peer_noise == 0xFF) return PLAIN;
-  if (!l->peer_told) share = kind < DATA ? share_of(noise_level(l)) : l->trial ? 17000 : 0;
-  /* Correction costs 14 bytes in DATA. It is worth that if more are lost with frames. */
-  if (share * longest / 14 * longest < 0x100000) return PLAIN;
+  if (!l->peer_told && kind < DATA) share = share_of(noise_level(l));
+  if (l->trial && kind >= DATA && share < TRIAL_NOISE) share = TRIAL_NOISE;
+  if (share < LEAST_NOISE) return PLAIN;
   for (i = 0; i + 1 < limit; i++) {
     wrong = share * (data / words_for(data, wrong_of[i]) + 2u * wrong_of[i]) >> 12;
     if ((uint32_t)wrong_of[i] << 8 >= wrong + (kind >= DATA ? 5 : 7) * square_root(wrong) * 8 + 128) break;
