@@ -325,7 +325,7 @@ static uint8_t *put_acknowledgement(line_t *l, uint8_t *b) {
 
 /* An acknowledgement is handed to the driver. */
 static void acknowledged(line_t *l) {
-  l->owed &= (uint16_t)~OWE_ACK;
+  l->owed &= (uint8_t)~OWE_ACK;
   disarm(l, BYWAY_LINE_T_ACK);
   l->take_frames = 0;
   l->take_told = (uint8_t)take_done(l);
@@ -1055,6 +1055,19 @@ static void count_noise(line_t *l, unsigned bytes, unsigned wrong) {
   }
 }
 
+/*
+ * Counts a damaged run only when nine more bytes have come: a zero in the head of a frame with correction ends no run. Called for each
+ * byte that is not part of such a frame, and when one is found.
+ */
+static void age_run(line_t *l, int found) {
+  if (l->bad_run == 10) {
+    count_noise(l, 0, 1);
+    l->bad_run = 0;
+  }
+  if (found) l->bad_run = 0;
+  if (l->bad_run) l->bad_run++;
+}
+
 /* Counts frames with correction: lost ones, and those in which something was put right. */
 static void count_frame(line_t *l, int fixed) {
   if (fixed < 0) l->noise_failed++;
@@ -1074,7 +1087,7 @@ static uint32_t square_root(uint32_t n) {
 }
 
 /* Shares of 2^20: a bit error rate of 0.002, and that at which it costs less than losses and the waiting for them. */
-enum { TRIAL_NOISE = 16700, LEAST_NOISE = 5 * 0x100000L / BYWAY_LINE_BODY / BYWAY_LINE_BODY };
+enum { TRIAL_NOISE = 16700, LEAST_NOISE = 2 * 0x100000L / BYWAY_LINE_BODY / BYWAY_LINE_BODY };
 
 /* The strength for a frame of so many bytes, or PLAIN. Numbers with a fraction are in 1/256. */
 static int strength_for(const line_t *l, unsigned data, int kind) {
@@ -1130,6 +1143,7 @@ static int find_frame(line_t *l, uint32_t now) {
   l->frame_need = (uint16_t)(length + 2 * wrong_of[strength] * words_for(length, wrong_of[strength]));
   l->frame_length = 0;
   arm(l, BYWAY_LINE_T_PARTIAL, now + PARTIAL);
+  age_run(l, 1);
   count_noise(l, 9, (unsigned)wrong);
   return 1;
 }
@@ -1163,7 +1177,7 @@ static int correct_frame(line_t *l, struct change *changes) {
 
 /* The frame has all its bytes. */
 static void end_frame(line_t *l, uint32_t now) {
-  struct change changes[BYWAY_LINE_MOST_WRONG * (BYWAY_LINE_WORDS + 1) + 4];
+  struct change changes[BYWAY_LINE_MOST_WRONG * BYWAY_LINE_WORDS];
   int fixed = correct_frame(l, changes), i;
   unsigned length = l->frame_need, copy = l->frame_copy;
   if (fixed >= 0) {
@@ -1189,6 +1203,7 @@ static int take_frame_byte(line_t *l, uint8_t byte, uint32_t now) {
     memmove(l->head, l->head + 1, sizeof l->head - 1);
     l->head[sizeof l->head - 1] = byte;
     if (l->head_length < sizeof l->head) l->head_length++;
+    age_run(l, 0);
     return 0;
   }
   l->frame[l->frame_length++] = byte;
@@ -1214,7 +1229,8 @@ static void end_run(line_t *l, uint32_t now) {
   taken = count >= 0 && take_frame(l, l->run, (size_t)count, PLAIN, 0, now);
 #if BYWAY_LINE_CORRECTION
   l->after_open = taken && l->run[0] == OPEN;
-  count_noise(l, length + 1, !taken);
+  count_noise(l, length + 1, 0);
+  if (!taken && l->bad_run == 0) l->bad_run = 1;
 #else
   (void)taken;
 #endif
@@ -1306,7 +1322,7 @@ static uint8_t *put_answer(line_t *l, uint8_t *b, uint32_t now) {
   *b++ = ANSWER;
   *b++ = l->poll_token;
   *b++ = (uint8_t)(delay >= 128 ? 255 : delay * 2);
-  l->owed &= (uint16_t)~OWE_ANSWER;
+  l->owed &= (uint8_t)~OWE_ANSWER;
   return put_acknowledgement(l, b);
 }
 
@@ -1316,7 +1332,7 @@ static uint8_t *put_reset(line_t *l, uint8_t *b) {
   *b++ = l->reset_reason[0];
   l->reset_session[0] = l->reset_session[1];
   l->reset_reason[0] = l->reset_reason[1];
-  if (--l->resets == 0) l->owed &= (uint16_t)~OWE_RESET;
+  if (--l->resets == 0) l->owed &= (uint8_t)~OWE_RESET;
   return b;
 }
 
@@ -1332,7 +1348,7 @@ static uint8_t *put_poll(line_t *l, uint8_t *b) {
   poll->order = l->order++;
   poll->token = l->token;
   poll->waiting = 1;
-  l->owed &= (uint16_t)~OWE_POLL;
+  l->owed &= (uint8_t)~OWE_POLL;
   asked(l);
   *b++ = POLL;
   b = put32(b, l->session);
@@ -1365,12 +1381,12 @@ static uint8_t *put_owed(line_t *l, uint8_t *b, uint32_t now) {
   if (l->owed & OWE_RESET) return put_reset(l, b);
   if (l->owed & OWE_HELLO) {
     l->copy = l->owed & OWE_HELLO_COPY ? HELLO : 0;
-    l->owed &= (uint16_t) ~(OWE_HELLO | OWE_HELLO_COPY);
+    l->owed &= (uint8_t) ~(OWE_HELLO | OWE_HELLO_COPY);
     return put_opening(l, b, HELLO);
   }
   if (l->owed & OWE_OPEN) {
     l->copy = OPEN;
-    l->owed &= (uint16_t)~OWE_OPEN;
+    l->owed &= (uint8_t)~OWE_OPEN;
     asked(l);
     return put_opening(l, b, OPEN);
   }
@@ -1381,7 +1397,7 @@ static uint8_t *put_owed(line_t *l, uint8_t *b, uint32_t now) {
   }
 #if BYWAY_LINE_CORRECTION
   if (l->owed & OWE_NOISE) {
-    l->owed &= (uint16_t)~OWE_NOISE;
+    l->owed &= (uint8_t)~OWE_NOISE;
     *b++ = NOISE;
     *b++ = l->noise_told = noise_level(l);
     return b;
@@ -1574,7 +1590,7 @@ void byway_line_lost(struct byway_line *l, uint32_t now) {
   if (l->gone) return;
   l->gone = 1;
   l->run_length = 0;
-  l->owed &= (uint16_t) ~(OWE_HELLO | OWE_RESET | OWE_HELLO_COPY);
+  l->owed &= (uint8_t) ~(OWE_HELLO | OWE_RESET | OWE_HELLO_COPY);
   l->copy = l->resets = 0;
 #if BYWAY_LINE_CORRECTION
   l->frame_need = 0;
@@ -1585,7 +1601,7 @@ void byway_line_lost(struct byway_line *l, uint32_t now) {
   l->held = 1;
   arm(l, BYWAY_LINE_T_GRACE, now + GRACE);
   disarm(l, BYWAY_LINE_T_QUESTION);
-  if (unacknowledged(l)) {
+  if (unacknowledged(l) || !confirmed(l)) {
     disarm(l, BYWAY_LINE_T_PATIENCE);
     disarm(l, BYWAY_LINE_T_CLOSING);
   }

@@ -107,92 +107,93 @@ struct byway_line_poll {
   uint8_t waiting; /* 1 until it is answered */
 };
 
-/* One end of a line. All fields are private except those that the functions below return. */
+/*
+ * One end of a line. All fields are private. Small ones come first, and arrays last: a Cortex-M0 reaches a byte in one instruction
+ * only within 32 bytes from the beginning, two bytes within 64 and four within 128.
+ */
 struct byway_line {
-  /* The line. */
-  uint32_t wire_end;  /* the time at which all that was given to the driver is sent */
-  uint32_t byte_time; /* of a byte in 1/65,536 ms; 0 if the line is not paced */
-  uint16_t wire_part; /* of wire_end, the part of a millisecond */
   uint8_t role;
   uint8_t state;
-  uint8_t reason;     /* of the last end of a session */
-  uint8_t sessions;   /* counts sessions that began */
-  uint8_t gone;       /* the line is lost */
-  uint8_t fresh;      /* a zero must precede the next frame (section 1) */
-
-  /* Timers: a bit is set in armed if the time is valid. */
-  uint32_t timers[BYWAY_LINE_TIMERS];
-  uint16_t armed;
-
-  /* The session. */
-  uint16_t owed; /* frames to send, bits OWE_... */
-  uint32_t session, incarnation;
-  uint32_t seal; /* state of CRC-32C behind session and incarnation */
-  uint32_t reset_session[2]; /* of owed RESETs */
-  uint8_t reset_reason[2];
-  uint8_t resets;
+  uint8_t owed;            /* frames to send, bits OWE_... */
+  uint8_t reason;          /* of the last end of a session */
+  uint8_t sessions;        /* counts sessions that began */
+  uint8_t gone;            /* the line is lost */
+  uint8_t fresh;           /* a zero must precede the next frame (section 1) */
+  uint8_t resets;          /* owed */
+  uint8_t copy;            /* the kind of frame whose copy follows it, or 0 */
   uint8_t questions;       /* asked since something of the session was received */
   uint8_t unanswered;      /* a question waits for something of the session */
   uint8_t held;            /* no DATA before something is received */
   uint8_t leaving;         /* the owner wants nothing more */
-  uint8_t patience;        /* the first unanswered question is counted */
-  uint8_t copy;            /* the kind of frame whose copy follows it, or 0 */
-  uint32_t last_check;     /* of the last frame: a copy of it is ignored */
-  uint32_t over[16];       /* sessions that are over */
-  uint8_t over_reason[16];
-  uint8_t over_next, over_count;
-
-  /* Round trip, as in RFC 6298: smoothed in 1/8 ms, variation in 1/4 ms. */
-  uint16_t smoothed, variation, trip;
-  struct byway_line_poll polls[4];
-  uint8_t token;
+  uint8_t token;           /* of the last POLL */
   uint8_t poll_token;      /* of the POLL to answer */
-  uint32_t poll_time;      /* of its arrival */
-
-  /* Sending: a ring of units from send_first (not acknowledged) to send_end (written). */
-  uint16_t send_first, send_sent, send_end, send_edge;
-  uint16_t order;          /* of the next transmission */
-  uint16_t peer_payload;
-  uint16_t payload;        /* of the next frames */
   uint8_t peer_correction;
-  uint8_t first_window;    /* the window is assumed (section 3) */
-  uint8_t finishing, last_added;
-  uint8_t streak;          /* frames without a loss */
-  uint16_t send_order[BYWAY_LINE_SEND_UNITS];
-  uint8_t send_length[BYWAY_LINE_SEND_UNITS]; /* and flags */
-  uint8_t send_data[BYWAY_LINE_SEND_UNITS][16];
-
-  /* Receiving: a ring of units from take_read (not read) by take_next (missing) to take_high (nothing has arrived from there on). */
-  uint16_t take_read, take_next, take_high, take_edge, take_end;
-  uint8_t take_offset;     /* bytes of the first unit that were read */
+  uint8_t first_window;    /* the window to send is assumed (section 3) */
+  uint8_t finishing;       /* nothing more is written */
+  uint8_t last_added;      /* the last unit is known to be the last */
+  uint8_t streak;          /* acknowledgements without a loss */
+  uint8_t take_offset;     /* bytes of the first unit to read that were read */
   uint8_t take_last;       /* take_end is known */
   uint8_t take_told;       /* the last frame was acknowledged */
   uint8_t take_frames;     /* DATA since the last acknowledgement */
-  uint8_t take_length[BYWAY_LINE_RECEIVE_UNITS]; /* and a flag */
-  uint8_t take_data[BYWAY_LINE_RECEIVE_UNITS][16];
-
-  /* The run of bytes since the last zero, and the frame to send. */
-  uint16_t run_length;
-  uint8_t run[BYWAY_LINE_RUN];
-  uint8_t out[BYWAY_LINE_LEAD + BYWAY_LINE_BODY + (BYWAY_LINE_PARITY > 1 ? BYWAY_LINE_PARITY : 1)];
-
+  uint8_t over_next;       /* the place of the next session in over */
+  uint8_t over_count;
 #if BYWAY_LINE_CORRECTION
-  /* Correction (section 7). */
-  uint16_t frame_length, frame_need; /* of the frame that arrives; need is 0 if there is none */
-  uint16_t frame_body;
-  uint8_t frame_strength, frame_copy;
+  uint8_t frame_strength, frame_copy; /* of the frame that arrives */
   uint8_t head_length;     /* valid bytes at the end of head */
   uint8_t after_open;      /* directly behind an OPEN a copy may follow */
-  uint32_t heard_time;     /* when something of the session was last received */
-  uint32_t noise_bytes, noise_wrong, noise_clean;
-  uint8_t noise_told, noise_acks;
-  uint8_t noise_failed, noise_fixed;
-  uint8_t peer_noise;      /* level of the peer's last NOISE */
-  uint8_t peer_told;       /* there was one in the session */
-  uint8_t trial;           /* first frames of a session that still have correction */
+  uint8_t bad_run;         /* 1 more than the bytes since a damaged run, or 0 */
+#endif
+
+  /* Sending: a ring of units from send_first (not acknowledged) to send_sent (not sent) and send_end (not written). */
+  uint16_t send_first, send_sent, send_end, send_edge;
+  uint16_t order;          /* of the next transmission */
+  /* Receiving: a ring of units from take_read (not read) by take_next (missing) to take_high (nothing has arrived from there on). */
+  uint16_t take_read, take_next, take_high, take_edge, take_end;
+  uint16_t armed;          /* a bit is set if its timer runs */
+  uint16_t run_length;     /* of the run of bytes since the last zero */
+  uint16_t payload;        /* of the next frames, and what the peer takes */
+  uint16_t peer_payload;
+  uint16_t trip;           /* r of section 6 */
+  uint16_t smoothed;       /* round trip in 1/8 ms, and its variation in 1/4 ms */
+  uint16_t variation;
+  uint16_t wire_part;      /* of wire_end, the part of a millisecond */
+#if BYWAY_LINE_CORRECTION
+  uint16_t frame_length, frame_need; /* of the frame that arrives; need is 0 if there is none */
+  uint16_t frame_body;
+#endif
+
+  uint32_t wire_end;       /* the time at which all that was given to the driver is sent */
+  uint32_t byte_time;      /* of a byte in 1/65,536 ms; 0 if the line is not paced */
+  uint32_t session, incarnation;
+  uint32_t seal;           /* state of CRC-32C behind session and incarnation */
+  uint32_t last_check;     /* of the last frame: a copy of it is ignored */
+  uint32_t poll_time;      /* of the arrival of the POLL to answer */
+  uint32_t timers[BYWAY_LINE_TIMERS];
+  uint32_t reset_session[2];
+  uint8_t reset_reason[2];
+  uint8_t over_reason[16];
+  uint32_t over[16];       /* sessions that are over */
+  struct byway_line_poll polls[4];
+
+#if BYWAY_LINE_CORRECTION
+  uint8_t noise_told, noise_acks;     /* the level that was told last, and ACKs since */
+  uint8_t noise_failed, noise_fixed;  /* frames with correction */
+  uint8_t peer_noise, peer_told;      /* the level of the peer's last NOISE, and whether there was one */
+  uint8_t trial;                      /* first frames of a session that still have correction */
   uint8_t head[9];
+  uint32_t heard_time;                /* when something of the session was last received */
+  uint32_t noise_bytes, noise_wrong, noise_clean;
   uint8_t frame[BYWAY_LINE_BODY + BYWAY_LINE_PARITY];
 #endif
+
+  uint8_t run[BYWAY_LINE_RUN];
+  uint8_t out[BYWAY_LINE_LEAD + BYWAY_LINE_BODY + (BYWAY_LINE_PARITY > 1 ? BYWAY_LINE_PARITY : 1)];
+  uint8_t take_length[BYWAY_LINE_RECEIVE_UNITS]; /* and a flag */
+  uint8_t send_length[BYWAY_LINE_SEND_UNITS];    /* and flags */
+  uint16_t send_order[BYWAY_LINE_SEND_UNITS];
+  uint8_t take_data[BYWAY_LINE_RECEIVE_UNITS][16];
+  uint8_t send_data[BYWAY_LINE_SEND_UNITS][16];
 };
 
 /*

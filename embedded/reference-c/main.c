@@ -3,10 +3,11 @@
 /*
  * A test program for Linux: serves one end of a line on a serial device or pseudo-terminal.
  *
- *     line-end [-b BAUD] [-n BYTES] [-s] listen|dial PATH [echo|exchange|transfer]
+ *     line-end [-b BAUD] [-n BYTES] [-s] listen|dial PATH [echo|exchange|transfer|http]
  *
  * echo returns what it receives. exchange dials, sends 60 bytes, waits for 200, and prints the time. transfer sends and receives BYTES at
- * the same time, compares them, and prints the speed. With -s the device is set to BAUD; a frame is paced by it in any case.
+ * the same time, compares them, and prints the speed. http is a service of HTTP/1.1: GET /N has N bytes as answer, and the answer to POST is
+ * the number of bytes that it brought. With -s the device is set to BAUD; a frame is paced by it in any case.
  */
 #define _DEFAULT_SOURCE
 #include "byway_line.h"
@@ -21,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { REQUEST = 60, RESPONSE = 200, PAUSE = 300 };
+enum { REQUEST = 60, RESPONSE = 200, PAUSE = 150 };
 
 static struct byway_line line;
 static const char *path;
@@ -36,6 +37,9 @@ static size_t write_from, write_to;
 /* The owner of the session: bytes to write, and how far a transfer is. */
 static uint8_t pending[1024];
 static size_t pending_count;
+static char head[2048];
+static size_t head_count;
+static long body_to_send, body_to_take;
 static uint8_t session_seen;
 static long sent, received;
 static uint32_t began, over_since, ended_at;
@@ -138,23 +142,69 @@ static void transfer(uint32_t now) {
   }
 }
 
+/* The head of a request is complete: answers it, or begins to take its body. */
+static void answer(void) {
+  const char *length = strstr(head, "Content-Length: ");
+  if (!length) length = strstr(head, "content-length: ");
+  body_to_take = length ? atol(length + 16) : 0;
+  body_to_send = strncmp(head, "GET /", 5) ? 0 : atol(head + 5);
+  if (!strncmp(head, "POST ", 5)) {
+    pending_count = (size_t)snprintf((char *)pending, sizeof pending, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%ld\n",
+                                     snprintf(NULL, 0, "%ld\n", body_to_take), body_to_take);
+  } else {
+    pending_count = (size_t)snprintf((char *)pending, sizeof pending, "HTTP/1.1 200 OK\r\nContent-Length: %ld\r\n\r\n", body_to_send);
+  }
+  head_count = 0;
+}
+
+/* Takes bytes of requests until one is complete. */
+static void take_request(void) {
+  uint8_t bytes[256];
+  while (body_to_take) {
+    size_t count = byway_line_read(&line, bytes, body_to_take < (long)sizeof bytes ? (size_t)body_to_take : sizeof bytes);
+    if (count == 0) return;
+    body_to_take -= (long)count;
+  }
+  while (!pending_count && !body_to_send && byway_line_read(&line, bytes, 1)) {
+    head[head_count] = (char)bytes[0];
+    if (head_count + 2 < sizeof head) head_count++;
+    head[head_count] = 0;
+    if (head_count >= 4 && !strcmp(head + head_count - 4, "\r\n\r\n")) answer();
+    if (body_to_take) return;
+  }
+}
+
+static void http(void) {
+  static uint8_t body[256];
+  size_t count;
+  take_request();
+  if (body_to_take == 0 && pending_count) {
+    count = byway_line_write(&line, pending, pending_count);
+    memmove(pending, pending + count, pending_count - count);
+    pending_count -= count;
+  }
+  while (pending_count == 0 && body_to_send) {
+    count = byway_line_write(&line, body, body_to_send < (long)sizeof body ? (size_t)body_to_send : sizeof body);
+    if (count == 0) break;
+    body_to_send -= (long)count;
+  }
+  if (byway_line_ended(&line) && !pending_count && !body_to_send) byway_line_finish(&line);
+}
+
 /* The session's owner. */
 static void serve(uint32_t now) {
-  static int was_open;
-  if (was_open && byway_line_state(&line) == BYWAY_LINE_NONE && byway_line_reason(&line) != BYWAY_LINE_FINISHED) {
-    fprintf(stderr, "%s: session over, reason %d\n", dials ? "dialer" : "listener", byway_line_reason(&line));
-  }
-  was_open = byway_line_state(&line) != BYWAY_LINE_NONE;
   if (byway_line_sessions(&line) != session_seen) {
     session_seen = byway_line_sessions(&line);
-    pending_count = 0;
-    sent = received = 0;
+    pending_count = head_count = 0;
+    sent = received = body_to_send = body_to_take = 0;
     began = now;
   }
   if (!strcmp(mode, "exchange")) {
     exchange();
   } else if (!strcmp(mode, "transfer")) {
     transfer(now);
+  } else if (!strcmp(mode, "http")) {
+    http();
   } else {
     echo(now);
   }
@@ -234,7 +284,7 @@ int main(int argc, char **argv) {
     if (option == '?') return 2;
   }
   if (argc - optind < 2) {
-    fprintf(stderr, "usage: %s [-b BAUD] [-n BYTES] [-s] listen|dial PATH [echo|exchange|transfer]\n", argv[0]);
+    fprintf(stderr, "usage: %s [-b BAUD] [-n BYTES] [-s] listen|dial PATH [echo|exchange|transfer|http]\n", argv[0]);
     return 2;
   }
   dials = !strcmp(argv[optind], "dial");

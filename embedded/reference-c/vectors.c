@@ -184,7 +184,7 @@ static void check_stream(void) {
 #if BYWAY_LINE_CORRECTION
 /* Corrects what was heard, and returns how many bytes, or -1. */
 static int corrections(const uint8_t *heard, unsigned count, const uint8_t *body, unsigned length) {
-  struct change changes[BYWAY_LINE_MOST_WRONG * (BYWAY_LINE_WORDS + 1) + 4];
+  struct change changes[BYWAY_LINE_MOST_WRONG * BYWAY_LINE_WORDS];
   unsigned i;
   int fixed;
   for (i = 0; i < count && !line.frame_need; i++) {
