@@ -9,7 +9,7 @@ package enum HTTP1ClientEvent: Sendable {
   /// A 1xx response other than 101.
   case informational(FieldSection)
   case head(FieldSection, isComplete: Bool)
-  /// The requested tunnel is open: status 101, or 2xx to CONNECT.
+  /// The requested tunnel is open: status 101, 2xx to CONNECT, or 2xx without framing to an upgrade to `tcp`.
   case upgraded(ResponseHead)
   /// A slice of the received bytes; never empty.
   case data(ByteBuffer)

@@ -5,7 +5,7 @@ package import NIOCore
 /// keep it open.
 ///
 ///     idle ──begin──► exchanging ──the response is whole──► idle, or ended
-///      │                  └──101, 2xx to CONNECT──► tunnel ──both directions are over──► ended
+///      │                  └──101, 2xx that opens──► tunnel ──both directions are over──► ended
 ///      └──its time is over, the server closes──► ended
 ///
 /// Response content that was received and not consumed yet holds the channel's reads back (``ReadGate``).
@@ -118,7 +118,7 @@ package final class HTTP1ClientSession: ConnectionSession {
     let options = RequestEncoder.Options(
       targetForm: configuration.targetForm, hasBody: !isComplete, acceptsTrailers: acceptsTrailers)
     try output.append { buffer throws(HTTP1Failure) in try encoder.writeHead(fields, options, into: &buffer) }
-    parser.begin(kind)
+    parser.begin(kind, mayAttach: kind == .upgrade && fields.asksForTCP)
     gate.begin(readAhead)
     lastProgress = now
     let request: Exchange.Request =
@@ -386,4 +386,9 @@ package final class HTTP1ClientSession: ConnectionSession {
     gate.end()
     if case .abort = ending { output.removeAll() } else { output.stopCountingContent() }
   }
+}
+
+extension FieldSection {
+  /// Whether the protocol of the tunnel is that of containers.
+  fileprivate var asksForTCP: Bool { withValue(of: .protocol) { FieldGrammar.equal($0, lowercased: "tcp") } ?? false }
 }

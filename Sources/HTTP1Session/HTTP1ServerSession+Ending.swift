@@ -29,7 +29,7 @@ extension HTTP1ServerSession {
     case (.inHead(let start), _): start + timeouts.head
     case (.unread(let start), _): start + timeouts.unread
     case (.closing(let end), _), (.lingering(let end), _): end
-    case (.exchanging(let exchange), _): probeAt(exchange)
+    case (.exchanging(let exchange), _): held?.until ?? probeAt(exchange)
     case (.ended, _): nil
     }
   }
@@ -52,6 +52,8 @@ extension HTTP1ServerSession {
     case .inHead:
       pending = refuse(HTTP1Failure(.incomplete(.inHead), "The request's head did not arrive in time.", status: 408))
     case .unread, .closing, .lingering: end(.abort(byReset: false))
+    case .exchanging(let exchange) where held != nil:
+      sendHeld(exchange)
     case .exchanging:
       input = .ended(probeAt: now + timeouts.probeAgain)
       // Bytes already queued have the same effect.
@@ -74,6 +76,7 @@ extension HTTP1ServerSession {
   func end(_ ending: ConnectionEnding) {
     self.ending = ending
     state = .ended
+    held = nil
     gate.end()
     output.stopCountingContent()
   }

@@ -25,6 +25,8 @@ package final class HTTP1ServerSession: ConnectionSession {
     /// The time without a response after the client has ended its direction. Then the client is probed repeatedly.
     package var probe = TimeAmount.seconds(1)
     package var probeAgain = TimeAmount.seconds(10)
+    /// The least time from the head that opens the tunnel of a ``RequestKind/attach`` to the tunnel's first bytes.
+    package var attach = TimeAmount.milliseconds(50)
 
     package init() {}
   }
@@ -65,6 +67,14 @@ package final class HTTP1ServerSession: ConnectionSession {
     var response = Response.awaited
   }
 
+  /// The first bytes of the tunnel of a ``RequestKind/attach``. Its client drops bytes that it reads together with the head: podman before
+  /// version 5.7 does so.
+  struct HeldOutput {
+    let until: NIODeadline
+    var bytes = ByteBuffer()
+    var isFinished = false
+  }
+
   /// The state of the client's direction.
   enum Input {
     case open
@@ -88,6 +98,7 @@ package final class HTTP1ServerSession: ConnectionSession {
   private var encoder = ResponseEncoder()
   var output = OutputQueue()
   var gate = ReadGate()
+  var held: HeldOutput?
   var state: State
   var pending: HTTP1ServerEvent?
   var input = Input.open
@@ -137,17 +148,20 @@ package final class HTTP1ServerSession: ConnectionSession {
 
   /// Sends the final head. `101`, or `2xx` to CONNECT, opens a tunnel once the request is complete.
   /// - Parameter upgrade: the new protocol, with status 101.
+  /// - Parameter attaches: whether a success opens the tunnel of a ``RequestKind/attach``.
   /// - Throws: if the head cannot be written; another answer is due.
   package func respond(
-    _ fields: FieldSection, isComplete: Bool, upgrade: String? = nil, at now: NIODeadline
+    _ fields: FieldSection, isComplete: Bool, upgrade: String? = nil, attaches: Bool = false, at now: NIODeadline
   ) throws(HTTP1Failure) {
     guard case .exchanging(var exchange) = state, case .awaited = exchange.response else { return }
     self.now = now
     if !mayKeepAlive(exchange) { exchange.context.keepAlive = false }
     try output.append { buffer throws(HTTP1Failure) in
-      try encoder.writeHead(fields, exchange.context, hasBody: !isComplete, upgrade: upgrade, into: &buffer)
+      try encoder.writeHead(
+        fields, exchange.context, hasBody: !isComplete, upgrade: upgrade, attaches: attaches, into: &buffer)
     }
     exchange.response = isComplete ? .ended : encoder.framing == .tunnel ? .tunnel : .begun
+    if attaches, !isComplete { held = HeldOutput(until: now + timeouts.attach) }
     proceed(exchange)
   }
 
@@ -156,6 +170,8 @@ package final class HTTP1ServerSession: ConnectionSession {
   package func write(_ bytes: ByteBuffer) throws(HTTP1Failure) {
     guard case .exchanging(let exchange) = state else { return }
     switch exchange.response {
+    case .tunnel where held != nil:
+      held?.bytes.writeImmutableBuffer(bytes)
     case .begun, .tunnel:
       // A response to HEAD has no content, even if its handler writes some.
       if encoder.framing == .none {
@@ -176,9 +192,22 @@ package final class HTTP1ServerSession: ConnectionSession {
     case .begun:
       try output.append { buffer throws(HTTP1Failure) in try encoder.writeEnd(trailers: trailers, into: &buffer) }
       exchange.response = .ended
+    case .tunnel where held != nil:
+      held?.isFinished = true
+      return
     case .tunnel: exchange.response = .ended
     case .awaited, .ended: return
     }
+    proceed(exchange)
+  }
+
+  /// Sends the first bytes of a tunnel, which have waited.
+  func sendHeld(_ exchange: Exchange) {
+    guard let held = held.take() else { return }
+    var exchange = exchange
+    // A tunnel's content has no framing that it could break.
+    try? output.append(content: held.bytes, by: &encoder)
+    if held.isFinished { exchange.response = .ended }
     proceed(exchange)
   }
 
@@ -315,13 +344,13 @@ package final class HTTP1ServerSession: ConnectionSession {
   // MARK: Exchanges
 
   /// Whether another request may follow. It may not if the rest of this one would have to be read and dropped. It may not follow
-  /// a refused CONNECT or upgrade either, because the client's next bytes may be the tunnel's. A WebSocket client sends none
-  /// before the answer.
+  /// a refused CONNECT or upgrade either, because the client's next bytes may be the tunnel's. Clients of WebSocket and those
+  /// that attach send none before the answer.
   private func mayKeepAlive(_ exchange: Exchange) -> Bool {
     if case .coming(hasContent: true) = exchange.request { return false }
     switch exchange.context.request {
     case .connect, .upgrade: return false
-    case .ordinary, .head, .webSocket: return !isDraining
+    case .ordinary, .head, .webSocket, .attach: return !isDraining
     }
   }
 

@@ -1,4 +1,4 @@
-/// The protocols of an `Upgrade` field (RFC 9110 §7.8).
+/// The protocols of an `Upgrade` field (RFC 9110 §7.8), and requests that open a tunnel without one.
 extension FieldGrammar {
   /// Whether the bytes are the name of a protocol, optionally with a slash and a version.
   package static func isProtocol(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -15,4 +15,15 @@ extension FieldGrammar {
   }
 
   package static func isH2C(_ bytes: UnsafeRawBufferPointer) -> Bool { equal(bytes, lowercased: "h2c") }
+
+  /// Whether a path ends in `/exec/ID/start`, where ID has 64 hexadecimal digits: the start of a command in the API of Docker and podman.
+  package static func isExecStart(_ path: UnsafeRawBufferPointer) -> Bool {
+    let path = path.prefix { $0 != UInt8(ascii: "?") }
+    let (before, after): (StaticString, StaticString) = ("/exec/", "/start")
+    let id = path.dropLast(after.utf8CodeUnitCount).suffix(64)
+    return id.count == 64 && id.allSatisfy { $0 &- 0x30 < 10 || $0 &- 0x61 < 6 }
+      && path[id.endIndex...].elementsEqual(UnsafeBufferPointer(start: after.utf8Start, count: after.utf8CodeUnitCount))
+      && path[..<id.startIndex].suffix(before.utf8CodeUnitCount).elementsEqual(
+        UnsafeBufferPointer(start: before.utf8Start, count: before.utf8CodeUnitCount))
+  }
 }

@@ -56,6 +56,46 @@ import Testing
     }
   }
 
+  private static let exec = "POST /exec/\(String(repeating: "0a", count: 32))/start HTTP/1.1\r\nHost: here\r\n"
+
+  @Test("a client that attaches to a command without Upgrade gets a tunnel, and the answer that it expects")
+  func attached() async throws {
+    let server = try await HTTP1ServerFixture()
+    try await server.client.send(Self.exec + "Content-Length: 2\r\n\r\n{}")
+    let exchange = try await server.handler.exchange()
+    #expect(
+      Set(exchange.head.text(without: .via, .path)) == [
+        ":method: CONNECT", ":protocol: tcp", ":scheme: http", ":authority: here", "byway-upgrade-method: POST",
+        "byway-upgrade-length: 2",
+      ])
+    try await exchange.requestBody(until: "{}")
+    try await exchange.begin([":status": "200", "content-type": "application/vnd.docker.raw-stream"])
+    #expect(
+      try await server.client.receive(through: "\r\n\r\n")
+        == "HTTP/1.1 200 OK\r\ncontent-type: application/vnd.docker.raw-stream\r\n\r\n")
+    try await server.client.send("in")
+    try await exchange.requestBody(until: "{}in")
+    try await server.client.endOutput()
+    #expect(try await exchange.requestBody().body == "{}in")
+    try await exchange.send("out")
+    try await exchange.end()
+    #expect(try await server.client.receiveToEnd() == "out")
+  }
+
+  @Test(
+    "a client that attaches gets an ordinary answer where no tunnel opens",
+    arguments: [
+      ([":status": "200", "byway-upgrade-status": "200", "content-length": "2"], "200 OK"),
+      ([":status": "409", "content-length": "2"], "409 Conflict"),
+    ] as [(FieldSection, String)])
+  func attachDeclined(_ head: FieldSection, _ status: String) async throws {
+    let server = try await HTTP1ServerFixture()
+    try await server.client.send(Self.exec + "Content-Length: 2\r\n\r\n{}")
+    try await server.handler.exchange().answer(head, "no")
+    #expect(
+      try await server.client.receive(through: "\r\n\r\nno") == "HTTP/1.1 \(status)\r\nContent-Length: 2\r\n\r\nno")
+  }
+
   @Test(
     "the first allowed protocol of an Upgrade field is requested",
     arguments: [
@@ -163,6 +203,37 @@ import Testing
     try await origin.send("last")
     origin.close()
     #expect(try await response.response().body == "welcomelast")
+  }
+
+  @Test("an origin of containers opens the tunnel with an ordinary success, and each direction ends separately")
+  func attachedOrigin() async throws {
+    let client = try await HTTP1ClientFixture(hop: nil)
+    let response = try await client.begin(Self.post, isComplete: false)
+    try await response.send("bodyearly")
+    let origin = try await client.origin()
+    _ = try await origin.receive(through: "body")
+    try await origin.send("HTTP/1.1 200 OK\r\nContent-Type: application/vnd.docker.raw-stream\r\n\r\nwelcome")
+    #expect(
+      try await response.responseHead().text() == ["content-type: application/vnd.docker.raw-stream", ":status: 200"])
+    _ = try await origin.receive(through: "early")
+    try await response.end()
+    #expect(try await origin.receiveToEnd() == "")
+    try await origin.send("last")
+    origin.close()
+    #expect(try await response.response().body == "welcomelast")
+  }
+
+  @Test("an origin of containers that closes at once ends the tunnel")
+  func attachedShortly() async throws {
+    let client = try await HTTP1ClientFixture(hop: nil)
+    let response = try await client.begin(Self.post, isComplete: false)
+    try await response.send("body")
+    let origin = try await client.origin()
+    _ = try await origin.receive(through: "body")
+    try await origin.send("HTTP/1.1 200 OK\r\n\r\n")
+    origin.close()
+    let answer = try await response.response()
+    #expect(answer.head.text() == [":status: 200"] && answer.body == "")
   }
 
   @Test("a success other than 101 is marked, so that no hop treats it as an open tunnel")

@@ -144,7 +144,148 @@ import Testing
     #expect(other.sent() == "GET / HTTP/1.1\r\nHost: here\r\n\r\n")
   }
 
+  // MARK: Servers of containers
+
+  @Test(
+    "a success without framing opens an upgrade to tcp, as servers of containers do", arguments: ["200 OK", "201 Made"])
+  func attached(_ status: String) throws {
+    let client = try asking([("byway-upgrade-length", "2")])
+    client.write("okearly")
+    _ = client.sent()
+    client.receive("HTTP/1.1 \(status)\r\nContent-Type: application/vnd.docker.raw-stream\r\n\r\nout")
+    #expect(client.take() == ["drained 2", "upgraded \(status.prefix(3))", "data out"])
+    #expect(client.sent() == "early")
+    client.finish()
+    #expect(client.session.ending == .endOutput)
+    client.receive("put")
+    client.receiveEnd()
+    #expect(client.take() == ["drained 5", "data put", "end"])
+  }
+
+  @Test("a server that closes right after it has opened the tunnel ends the response")
+  func attachedShortly() throws {
+    let client = try asking()
+    client.receive("HTTP/1.1 200 OK\r\n\r\n")
+    client.receiveEnd()
+    #expect(client.take() == ["upgraded 200", "end"])
+    #expect(client.session.ending != nil && !client.session.isReusable)
+  }
+
+  @Test(
+    "a response that only lasts until the connection closes opens no tunnel",
+    arguments: [
+      ("tcp", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nno"), ("tcp", "HTTP/1.0 200 OK\r\n\r\nno"),
+      ("tcp", "HTTP/1.1 404 Not Found\r\n\r\nno"), ("SPDY/3.1", "HTTP/1.1 200 OK\r\n\r\nno"),
+    ])
+  func untilClose(_ name: String, _ response: String) throws {
+    let client = ClientEnd()
+    try client.begin(
+      "CONNECT", [(":protocol", name), (":path", "/"), ("byway-upgrade-method", "POST")], isComplete: false)
+    client.write("early")
+    _ = client.sent()
+    client.receive(response)
+    client.receiveEnd()
+    #expect(client.take() == ["head \(response.dropFirst(9).prefix(3))", "data no", "end"])
+    #expect(client.sent() == "")
+  }
+
   // MARK: Server session
+
+  /// Returns the start of a command by a client that sends no `Upgrade`, for example podman 4.
+  private static func exec(
+    _ method: String = "POST", id: String = .init(repeating: "0a", count: 32), after: String = ""
+  )
+    -> String
+  {
+    "\(method) /v4.3.1/libpod/exec/\(id)/start\(after) HTTP/1.1\r\nHost: h\r\n"
+  }
+
+  private static let stream: FieldSection = [":status": "200", "content-type": "application/vnd.docker.raw-stream"]
+
+  @Test("a client that attaches without Upgrade receives an ordinary head, and its first bytes separately")
+  func attach() throws {
+    let server = ServerEnd()
+    server.receive(Self.exec() + "Content-Length: 4\r\n\r\nbody")
+    #expect(server.take().last == "content body")
+    try server.session.respond(Self.stream, isComplete: false, attaches: true, at: server.now)
+    try server.session.write(ByteBuffer(string: "out"))
+    #expect(server.sent() == "HTTP/1.1 200 OK\r\ncontent-type: application/vnd.docker.raw-stream\r\n\r\n")
+    server.receive("GET / HTTP/1.1\r\n\r\n")
+    #expect(server.take() == ["content GET / HTTP/1.1\r\n\r\n"])
+    server.pass(.milliseconds(49))
+    #expect(server.sent() == "")
+    server.pass(.milliseconds(1))
+    #expect(server.sent() == "out")
+    try server.session.write(ByteBuffer(string: "put"))
+    #expect(server.sent() == "put")
+    server.receiveEnd()
+    #expect(server.take() == ["drained 3", "drained 3", "end"] && server.session.ending == nil)
+    try server.session.finish(trailers: nil, at: server.now)
+    server.drain()
+    #expect(server.take() == ["closed"] && server.session.ending == .close(within: .minutes(5)))
+  }
+
+  @Test("the whole output of a tunnel that ends at once reaches the client")
+  func attachShortly() throws {
+    let server = ServerEnd()
+    server.receive(Self.exec() + "Content-Length: 4\r\n\r\nbody")
+    try server.session.respond(Self.stream, isComplete: false, attaches: true, at: server.now)
+    try server.session.write(ByteBuffer(string: "out"))
+    try server.session.finish(trailers: nil, at: server.now)
+    _ = server.sent()
+    #expect(server.session.ending == nil)
+    server.pass(.milliseconds(50))
+    #expect(server.sent() == "out")
+    #expect(server.session.ending == .endOutput && server.take().last == "closed")
+  }
+
+  @Test("bytes that wait for a client are dropped with its connection")
+  func attachCut() throws {
+    let server = ServerEnd()
+    server.receive(Self.exec() + "Content-Length: 4\r\n\r\nbody")
+    try server.session.respond(Self.stream, isComplete: false, attaches: true, at: server.now)
+    try server.session.write(ByteBuffer(string: "out"))
+    server.session.cutShort()
+    #expect(server.session.nextDeadline == nil && server.session.ending == .abort(byReset: true))
+  }
+
+  @Test("an ordinary answer to a client that attaches keeps the connection for its next request")
+  func attachDeclined() throws {
+    for status in [200, 409] {
+      let server = ServerEnd()
+      server.receive(Self.exec() + "Content-Length: 4\r\n\r\nbody")
+      try server.respond(status, "no")
+      #expect(server.sent().hasSuffix("Transfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n"))
+      server.receive("GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(server.take().suffix(2) == ["head /next", "end"])
+    }
+  }
+
+  @Test(
+    "only POST with content of known length to the address of a command attaches",
+    arguments: [
+      (exec() + "Content-Length: 4\r\n\r\n", true), (exec(after: "?x=/start") + "Content-Length: 4\r\n\r\n", true),
+      (exec() + "Content-Length: 0\r\n\r\n", false), (exec() + "\r\n", false),
+      (exec() + "Transfer-Encoding: chunked\r\n\r\n", false), (exec("PUT") + "Content-Length: 4\r\n\r\n", false),
+      (exec(id: "12") + "Content-Length: 4\r\n\r\n", false),
+      (exec(id: .init(repeating: "g", count: 64)) + "Content-Length: 4\r\n\r\n", false),
+      (exec(id: .init(repeating: "a", count: 65)) + "Content-Length: 4\r\n\r\n", false),
+      (exec(after: "/x") + "Content-Length: 4\r\n\r\n", false),
+      (exec().replacing("HTTP/1.1", with: "HTTP/1.0") + "Content-Length: 4\r\n\r\n", false),
+      (
+        "POST /x?/exec/\(String(repeating: "a", count: 64))/start HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n",
+        false
+      ),
+    ])
+  func attachTarget(_ request: String, _ attaches: Bool) throws {
+    let session = HTTP1ServerSession(at: .uptimeNanoseconds(1))
+    session.receive(ByteBuffer(string: request), at: .uptimeNanoseconds(1))
+    guard case .head(let head) = session.nextEvent() else {
+      Issue.record("There is no head.")
+      return
+    }
+    #expect(head.kind == (attaches ? .attach : .ordinary))
+  }
 
   private static let request = "POST /attach HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n"
 

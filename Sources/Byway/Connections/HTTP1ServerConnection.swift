@@ -213,7 +213,9 @@ extension HTTP1ServerConnection: ResponseWriter {
     let opened = ServedUpgrade.isOpened(by: head) ? upgrade : nil
     opened?.confirm(&head)
     try written { session throws(HTTP1Failure) in
-      try session.respond(head, isComplete: isComplete, upgrade: opened?.name, at: driver.eventLoop.now)
+      try session.respond(
+        head, isComplete: isComplete, upgrade: opened?.name, attaches: opened != nil && opened?.name == nil,
+        at: driver.eventLoop.now)
     }
   }
 

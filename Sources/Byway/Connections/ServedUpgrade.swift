@@ -6,6 +6,8 @@ enum ServedUpgrade {
   case webSocket(WebSocketHandshake)
   /// A protocol in its client's spelling.
   case other(String)
+  /// That of a client of containers, which asks for none: the answer does not mention it.
+  case attach
 
   /// Turns an upgrade request into an extended CONNECT. Its method and the length of its content are kept in Byway's own fields, which end
   /// at the hop that speaks HTTP/1.1 again.
@@ -22,19 +24,27 @@ enum ServedUpgrade {
     case .upgrade:
       let offer = head.upgrade ?? ""
       guard let name = rules.choice(from: offer) else { throw UpgradeRules.refusal(of: offer) }
-      fields.append(.upgradeMethod, fields.value(of: .method) ?? "GET")
-      if case .length(let length) = head.framing, length > 0 { fields.append(.upgradeLength, String(length)) }
-      fields.set(.method, "CONNECT")
-      fields.append(.protocol, name)
       self = .other(name)
+      Self.extend(&fields, head, name)
+    case .attach:
+      self = .attach
+      Self.extend(&fields, head, "tcp")
     }
   }
 
+  private static func extend(_ fields: inout FieldSection, _ head: RequestHead, _ name: String) {
+    fields.append(.upgradeMethod, fields.value(of: .method) ?? "GET")
+    if case .length(let length) = head.framing, length > 0 { fields.append(.upgradeLength, String(length)) }
+    fields.set(.method, "CONNECT")
+    fields.append(.protocol, name)
+  }
+
   /// The protocol's name in the answer.
-  var name: String {
+  var name: String? {
     switch self {
     case .webSocket: "websocket"
     case .other(let name): name
+    case .attach: nil
     }
   }
 
@@ -48,6 +58,7 @@ enum ServedUpgrade {
     switch self {
     case .webSocket(let handshake): handshake.confirm(&response)
     case .other: response.set(.status, "101")
+    case .attach: break
     }
   }
 }

@@ -77,7 +77,7 @@ package struct RequestEncoder: MessageEncoder, Sendable {
   /// The field that contains the method to write; `nil` for GET.
   private static func method(of fields: FieldSection, kind: RequestKind) throws(HTTP1Failure) -> KnownField? {
     switch kind {
-    case .ordinary, .head, .connect: return .method
+    case .ordinary, .head, .connect, .attach: return .method
     case .webSocket: return nil
     case .upgrade:
       guard fields.contains(.upgradeMethod) else { return nil }

@@ -46,10 +46,11 @@ package struct ResponseEncoder: MessageEncoder, Sendable {
   /// Writes the head of the final response.
   /// - Parameter hasBody: whether content, possibly empty, follows.
   /// - Parameter upgrade: the new protocol, with status 101.
+  /// - Parameter attaches: whether a success opens the tunnel of a ``RequestKind/attach``.
   /// - Throws: `unencodable` if the response is invalid; nothing was written.
   package mutating func writeHead(
     _ fields: FieldSection, _ context: Context, hasBody: Bool, upgrade: String? = nil,
-    into output: inout ByteBuffer
+    attaches: Bool = false, into output: inout ByteBuffer
   ) throws(HTTP1Failure) {
     guard let status = fields.status, status >= 200 || status == 101 else {
       throw .unencodable("The status of a response is not a number from 200 to 999.")
@@ -60,7 +61,8 @@ package struct ResponseEncoder: MessageEncoder, Sendable {
       throw .unencodable("Status 101 needs a request to upgrade and the agreed protocol.")
     }
     let declared = try fields.declaredLength()
-    let framing = try Self.framing(status, context, declared: declared, hasBody: hasBody)
+    let opensTunnel = status == 101 || status / 100 == 2 && (attaches || context.request == .connect)
+    let framing = opensTunnel ? .tunnel : try Self.framing(status, context, declared: declared, hasBody: hasBody)
     let keepAlive = context.keepAlive && framing != .untilClose
     try output.writeWhole { output throws(HTTP1Failure) in
       output.writeStatusLine(status)
@@ -91,7 +93,6 @@ package struct ResponseEncoder: MessageEncoder, Sendable {
   private static func framing(
     _ status: Int, _ context: Context, declared: Int?, hasBody: Bool
   ) throws(HTTP1Failure) -> BodyFraming {
-    if status == 101 || (context.request == .connect && status / 100 == 2) { return .tunnel }
     if context.request == .head || status == 204 || status == 304 { return .none }
     if let declared {
       guard hasBody || declared == 0 else { throw .unencodable("The response has a Content-Length but no body.") }

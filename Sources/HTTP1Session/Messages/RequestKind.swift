@@ -11,9 +11,13 @@ package enum RequestKind: Sendable, Hashable {
   case webSocket
   /// An upgrade to any other protocol (RFC 9110 §7.8): 101 turns the connection into a tunnel once the request is complete.
   case upgrade
+  /// A request to attach to a command in a container, by a client that sends no `Upgrade` (``FieldGrammar/isExecStart(_:)``). An
+  /// ordinary success without a length turns the connection into a tunnel. Only a server reads this kind; towards other hops it is an
+  /// upgrade to `tcp`.
+  case attach
 
   package var asksForUpgrade: Bool { self == .webSocket || self == .upgrade }
-  package var asksForTunnel: Bool { self == .connect || asksForUpgrade }
+  package var asksForTunnel: Bool { self == .connect || self == .attach || asksForUpgrade }
 
   /// Derives the kind from a request's head. CONNECT with `:protocol` (RFC 8441) is written as an upgrade.
   package init(_ fields: FieldSection) {

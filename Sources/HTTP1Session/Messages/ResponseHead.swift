@@ -22,6 +22,6 @@ package enum ResponseEvent: Sendable {
   case body(ByteBuffer)
   /// The response is complete; after `upgraded`, the peer sends no more.
   case end(trailers: FieldSection?)
-  /// The head of a 101 response, or of 2xx to CONNECT. It comes instead of `head`.
+  /// The head of a 101 response, of 2xx to CONNECT, or of 2xx without framing to an upgrade to `tcp`. It comes instead of `head`.
   case upgraded(ResponseHead)
 }

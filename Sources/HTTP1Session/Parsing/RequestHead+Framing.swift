@@ -57,7 +57,8 @@ extension RequestHead {
   /// The tunnel that the request offers. A server may ignore an offer (RFC 9110 §7.8). This one ignores offers of other HTTP
   /// versions, a WebSocket by a method other than GET, and an upgrade of HEAD, whose response has no content.
   private func offer(tunnelsH2C: Bool) -> RequestKind? {
-    guard var upgrade, kind == .ordinary, targetForm != .asterisk else { return nil }
+    guard kind == .ordinary, targetForm != .asterisk else { return nil }
+    guard var upgrade else { return asksToAttach ? .attach : nil }
     let isGet = fields.withValue(of: .method) { $0.elementsEqual("GET".utf8) } ?? false
     let mayBeWebSocket = isGet && (framing == .none || framing == .length(0))
     return upgrade.withUTF8 { protocols in
@@ -71,5 +72,12 @@ extension RequestHead {
       }
       return offer
     }
+  }
+
+  /// Whether the client is about to use the connection as a tunnel without an `Upgrade`.
+  private var asksToAttach: Bool {
+    guard case .length(1...) = framing, version == .v1_1 else { return false }
+    return fields.withValue(of: .method) { $0.equals("POST") } == true
+      && fields.withValue(of: .path, FieldGrammar.isExecStart) == true
   }
 }

@@ -2,7 +2,9 @@ import HTTPWire
 
 extension ResponseHead {
   /// Determines the framing by the rules of RFC 9112 §6.3. A message that is framed twice is refused instead of repaired.
-  mutating func frame(by facts: MessageFacts, answering request: RequestKind) throws(HTTP1Failure) {
+  mutating func frame(
+    by facts: MessageFacts, answering request: RequestKind, mayAttach: Bool = false
+  ) throws(HTTP1Failure) {
     if status == 101 || (request == .connect && status / 100 == 2) {
       guard status != 101 || (request.asksForUpgrade && upgrade != nil) else {
         throw .malformed("The server switched protocols without being asked.")
@@ -31,7 +33,11 @@ extension ResponseHead {
       throw .unsupported("A response has a transfer coding other than chunked.", status: 502)
     case .absent:
       framing = facts.contentLength.map(BodyFraming.length) ?? .untilClose
-      if framing == .untilClose { keepAlive = false }
+      if framing == .untilClose {
+        keepAlive = false
+        // A response whose end is that of the connection says `close`. Without it, its server has given up HTTP on the connection.
+        if mayAttach, status / 100 == 2, version == .v1_1, !facts.connection.closes { framing = .tunnel }
+      }
     }
   }
 }

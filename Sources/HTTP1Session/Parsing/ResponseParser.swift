@@ -19,6 +19,7 @@ package struct ResponseParser: ~Copyable, Sendable {
   private var state = State.idle
   private var failure: HTTP1Failure?
   private var request = RequestKind.ordinary
+  private var mayAttach = false
   private var informationalResponses = 0
   private var keepAlive = true
 
@@ -29,12 +30,14 @@ package struct ResponseParser: ~Copyable, Sendable {
 
   /// Prepares for the response to a request of this kind. Call it before the request's first byte is sent, and after the
   /// previous exchange has ended. Bytes that arrive earlier answer no request and fail the connection.
-  package mutating func begin(_ request: RequestKind) {
+  /// - Parameter mayAttach: whether a success without framing opens a tunnel, as servers of containers answer an upgrade to `tcp`.
+  package mutating func begin(_ request: RequestKind, mayAttach: Bool = false) {
     guard isIdle, reader.input.isEmpty else {
       if failure == nil { failure = Self.unsolicited }
       return
     }
     self.request = request
+    self.mayAttach = mayAttach
     informationalResponses = 0
     state = .statusLine
   }
@@ -129,7 +132,7 @@ package struct ResponseParser: ~Copyable, Sendable {
       state = .statusLine
       return .informational(head.fields)
     }
-    try head.frame(by: facts, answering: request)
+    try head.frame(by: facts, answering: request, mayAttach: mayAttach)
     keepAlive = head.keepAlive
     reader.beginBody(head.framing, options: facts.connection)
     if head.framing == .tunnel {
