@@ -52,6 +52,18 @@ import Testing
       ("origin", "http://printer.localhost:8443", nil), ("origin", "https://printer.localhost", nil),
       ("origin", "https://evil.example", nil), ("origin", "https://printer.localhost:8443.evil.example", nil),
       ("origin", "https://evil@printer.localhost:8443", nil), ("origin", "null", nil), ("origin", "", nil),
+      ("origin", "http://printer.lan.example", nil), ("origin", "printer.lan.example:631", nil),
+      ("referer", "http:printer.lan.example:631", nil),
+      ("origin", "http://printer.lan.example:631", "null"), ("origin", "https://PRINTER.lan.example.:631", "null"),
+      ("referer", "http://printer.lan.example:631/a", "about:blank"),
+      ("destination", "http://printer.lan.example:631/a", nil),
+      (
+        "if",
+        "<https://printer.localhost:8443/a> (<urn:x> [\"e)\"]) <https://printer.localhost:8443> (Not <DAV:no-lock>)",
+        "<http://printer.lan.example:631/a> (<urn:x> [\"e)\"]) <http://printer.lan.example:631> (Not <DAV:no-lock>)"
+      ),
+      ("if", "([\"e)\"] <https://printer.localhost:8443/lock>) ([\"<https://printer.localhost:8443>\"])", nil),
+      ("if", "</a> (<urn:x>)", nil), ("if", "<https://other.example/> (<urn:x>)", nil), ("if", "<", nil),
       ("origin", "https:printer.localhost:8443", nil), ("origin", "https:/", nil), ("origin", "https://", nil),
       ("referer", "https://evil.example/https://printer.localhost:8443/", nil),
       ("location", "https://printer.localhost:8443/", nil), ("x-origin", "https://printer.localhost:8443", nil),
@@ -92,6 +104,21 @@ import Testing
     ])
   func responses(_ name: String, _ value: String, _ expected: String?) {
     #expect(response(name, value) == expected ?? value)
+  }
+
+  @Test("a page of the user's own machine does not pass as one of an origin on a Unix socket")
+  func localPages() throws {
+    let own = try #require(HostField("origin").ownName(of: Origin("unix:/run/x.sock")))
+    for (origin, expected) in [
+      ("http://localhost", "null"), ("https://localhost", "null"), ("http://localhost:80", "null"),
+      ("http://localhost:8080", "http://localhost"), ("http://localhost:3000", "http://localhost:3000"),
+    ] {
+      var fields: FieldSection = [":method": "GET", ":scheme": "http", ":authority": "localhost:8080"]
+      fields.append(.origin, origin)
+      let client = try #require(SiteName(of: fields))
+      SiteTranslation(client: client, own: own).translateRequest(&fields)
+      #expect(fields.value(of: .origin) == expected)
+    }
   }
 
   @Test("every cookie's domain is translated, and a sensitive field stays sensitive")

@@ -38,6 +38,18 @@ struct SiteName: Sendable, Hashable {
     return (end, start > 0)
   }
 
+  /// Whether an `Origin` or `Referer` names this authority, with any scheme: applications may compare only that with `Host`.
+  func isClaimed(by url: UnsafeRawBufferPointer) -> Bool {
+    guard let colon = url.firstIndex(of: UInt8(ascii: ":")) else { return false }
+    let rest = UnsafeRawBufferPointer(rebasing: url[colon...].dropFirst())
+    guard rest.starts(with: "//".utf8) else { return false }
+    let end = rest.dropFirst(2).firstIndex(where: Self.delimiters.contains) ?? rest.count
+    guard let named = try? Authority(UnsafeRawBufferPointer(rebasing: rest[2..<end])) else { return false }
+    let claimed = String(decoding: url[..<colon], as: UTF8.self).lowercased()
+    return named.host == authority.host
+      && (named.port == authority.port || named.port(for: claimed) == authority.port(for: scheme))
+  }
+
   /// The bytes that end an authority in a URL, or in a field that contains a URL.
   private static let delimiters = Array("/?#\\\"'<>;, \t".utf8)
 }

@@ -1,7 +1,8 @@
 import HTTPWire
 
 /// A translation between the two names of a site: the client's, and the origin's own. Fields that name it are translated in requests
-/// and responses. Names of other sites stay, so that an origin can distinguish requests of foreign pages from its own.
+/// and responses. Names of other sites stay, so that an origin can distinguish requests of foreign pages from its own. A page with the
+/// origin's own name is foreign too: its name is withheld.
 struct SiteTranslation: Sendable {
   let client: SiteName
   let own: SiteName
@@ -10,9 +11,13 @@ struct SiteTranslation: Sendable {
   func translateRequest(_ fields: inout FieldSection) {
     replaceValues(in: &fields) { line, name, value in
       switch line.field {
-      case .origin, .referer: translated(value, from: client, to: own)
-      // WebDAV (RFC 4918 §10.3): the target of a copy on the same server.
+      case .origin: translated(value, from: client, to: own) ?? (own.isClaimed(by: value) ? Array("null".utf8) : nil)
+      // RFC 9110 §10.1.3: the value for a source without a URL.
+      case .referer:
+        translated(value, from: client, to: own) ?? (own.isClaimed(by: value) ? Array("about:blank".utf8) : nil)
+      // WebDAV (RFC 4918 §10.3 and §10.4): the target of a copy on the same server, and the resources of conditions.
       case .other where name.equals("destination"): translated(value, from: client, to: own)
+      case .other where name.equals("if"): translated(conditions: value)
       default: nil
       }
     }
@@ -87,6 +92,27 @@ struct SiteTranslation: Sendable {
       result += "\(hasScheme ? "\(client.scheme):" : "")//\(client.authorityText)".utf8
       index += length
       copied = index
+    }
+    return copied == 0 ? nil : result + value[copied...]
+  }
+
+  /// Translates the resources of an `If` field. Locks and validators, which are in parentheses, stay: the origin has named them.
+  private func translated(conditions value: UnsafeRawBufferPointer) -> [UInt8]? {
+    var result: [UInt8] = []
+    var copied = 0
+    var (isInList, isQuoted) = (false, false)
+    for index in value.indices {
+      switch value[index] {
+      case UInt8(ascii: "\""): isQuoted.toggle()
+      case UInt8(ascii: "(") where !isQuoted: isInList = true
+      case UInt8(ascii: ")") where !isQuoted: isInList = false
+      case UInt8(ascii: "<") where !isInList && index >= copied:
+        guard let (end, _) = client.match(UnsafeRawBufferPointer(rebasing: value[(index + 1)...])) else { continue }
+        result += value[copied...index]
+        result += "\(own.scheme)://\(own.authorityText)".utf8
+        copied = index + 1 + end
+      default: break
+      }
     }
     return copied == 0 ? nil : result + value[copied...]
   }
