@@ -78,12 +78,13 @@ extension Proxy: DaemonMember {
     get async {
       let devices = await devices()
       let count = devices.count { $0.name != nil }
+      let named = count == 1 ? "1 device" : "\(count) devices"
       let url = ListenAddress.url(address)
       guard let link = devices.first(where: { $0.name == nil })?.addresses.first else {
-        return ReadyNotice(words: "ready on \(url) for \(count) devices", facts: [("listens", url)])
+        return ReadyNotice(words: "ready on \(url) for \(named)", facts: [("listens", url)])
       }
       return ReadyNotice(
-        words: "ready on \(url) → \(link)\(count == 0 ? "" : " and \(count) devices by name")",
+        words: "ready on \(url) → \(link)\(count == 0 ? "" : " and \(named) by name")",
         facts: [("listens", url), ("link", "\(link)")])
     }
   }

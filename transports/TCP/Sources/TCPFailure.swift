@@ -26,8 +26,11 @@ enum TCPFailure {
   }
 
   private static func inUse(_ address: LinkAddress, _ error: any Error) -> BywayError {
-    let holder = (try? address.hostPort())?.port.flatMap { RunningProcess(listeningOn: $0) }
-    let found = holder.map { " by \($0): stop that" } ?? ": stop what listens there (ss -ltnp shows it)"
+    let port = (try? address.hostPort())?.port
+    let holder = port.flatMap { RunningProcess(listeningOn: $0) }
+    // Only an administrator sees the processes of other users.
+    let command = "sudo ss -ltnp" + (port.map { " sport = :\($0)" } ?? "")
+    let found = holder.map { " by \($0): stop that" } ?? ": stop what listens there, which \"\(command)\" shows"
     return unavailable("\(address) is already in use\(found), or choose another port (0 takes any).", error)
   }
 

@@ -96,6 +96,12 @@ import TransportTestSupport
     let taken = await bywayError { try await transport.listen(on: listener.address, context: .test()) }
     #expect(taken?.message.hasPrefix("\(listener.address) is already in use by process \(getpid()) (") == true)
     await listener.close()
+    let unknown = TCPFailure.listening(on: listener.address, IOError(errnoCode: EADDRINUSE, reason: "")).message
+    let port = try listener.address.hostPort().port ?? 0
+    #expect(
+      unknown
+        == "\(listener.address) is already in use: stop what listens there, which \"sudo ss -ltnp sport = :\(port)\""
+        + " shows, or choose another port (0 takes any).")
     let zero = await bywayError { try await transport.connect(to: LinkAddress("tcp://[::1]:0"), context: .test()) }
     #expect(zero?.code == .invalidAddress)
   }

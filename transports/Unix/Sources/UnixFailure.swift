@@ -54,8 +54,10 @@ enum UnixFailure {
   }
 
   static func inUse(_ path: SocketPath, by owner: PeerCredentials?) -> BywayError {
-    let who = owner.map { " by \(RunningProcess($0.processID)), user \($0.userID)" } ?? ""
-    return unavailable("\(path.text) is already in use\(who): stop that one, or choose another path.", nil)
+    let found =
+      owner.map { " by \(RunningProcess($0.processID)), user \($0.userID): stop that one" }
+      ?? ": stop what listens there, which \"sudo ss -lxp\" shows"
+    return unavailable("\(path.text) is already in use\(found), or choose another path.", nil)
   }
 
   static func notASocket(_ path: SocketPath) -> BywayError {
