@@ -240,7 +240,7 @@ extension HTTP1ServerConnection: ResponseWriter {
     driver.scheduleTransmit()
   }
 
-  func cutShort(_ id: StreamID, _ error: BywayError) {
+  func cutShort(_ id: StreamID, _ error: BywayError, status: FieldSection?) {
     guard isCurrent(id) else { return }
     session.cutShort()
     driver.scheduleTransmit()

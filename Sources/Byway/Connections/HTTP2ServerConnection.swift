@@ -203,9 +203,14 @@ extension HTTP2ServerConnection: ResponseWriter {
     driver.scheduleTransmit()
   }
 
-  func cutShort(_ id: StreamID, _ error: BywayError) {
-    // A truncated body must not look like a complete one (RFC 9113 §8.1.1).
-    session.reset(id, error.code == .cancelled ? .cancel : .internalError)
+  func cutShort(_ id: StreamID, _ error: BywayError, status: FieldSection?) {
+    if let status {
+      session.finish(id, trailers: status)
+      session.stopReceiving(id)
+    } else {
+      // A truncated body must not look like a complete one (RFC 9113 §8.1.1).
+      session.reset(id, error.code == .cancelled ? .cancel : .internalError)
+    }
     driver.scheduleTransmit()
   }
 

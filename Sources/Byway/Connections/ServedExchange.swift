@@ -10,7 +10,8 @@ protocol ResponseWriter: AnyObject {
   func write(_ id: StreamID, _ bytes: ByteBuffer) throws(BywayError)
   func finish(_ id: StreamID, trailers: FieldSection?) throws(BywayError)
   /// Ends a response that cannot be completed. A truncated response must not look like a complete one.
-  func cutShort(_ id: StreamID, _ error: BywayError)
+  /// - Parameter status: trailers that tell of the failure; `nil` if its client reads none.
+  func cutShort(_ id: StreamID, _ error: BywayError, status: FieldSection?)
   /// Acknowledges bytes of the request that were passed on.
   func consume(_ id: StreamID, _ bytes: Int)
   /// Stops receiving: the rest of the request has no reader.
@@ -78,6 +79,8 @@ final class ServedExchange: ResponseSink {
   private(set) var held = 0
   private var movedAt = NIODeadline.uptimeNanoseconds(0)
   private var failure: BywayError.Code?
+  /// Whether the response has begun, and is one of gRPC, whose trailers contain its status.
+  private var isCall = false
 
   /// - Parameters:
   ///   - asked: the request's head, on which the form of a refusal depends; `nil` if the input is not a request.
@@ -271,6 +274,7 @@ final class ServedExchange: ResponseSink {
     }
     observed?.responseBegan(head)
     response = .begun
+    if case .grpc = form, case .grpc = FailureResponse.Form(answering: head) { isCall = true }
     responseFields += head.listSize
     account()
     if isComplete { ended() }
@@ -300,7 +304,7 @@ final class ServedExchange: ResponseSink {
     upstream = nil
     switch response {
     case .awaited: answer(FailureResponse(error, hop: terms.hop, form: form))
-    case .begun: cutShort(error)
+    case .begun: cutShort(error, status: isCall ? FailureResponse.trailers(of: error, hop: terms.hop) : nil)
     case .ended: break
     }
   }
@@ -338,12 +342,12 @@ final class ServedExchange: ResponseSink {
     }
   }
 
-  private func cutShort(_ error: BywayError) {
+  private func cutShort(_ error: BywayError, status: FieldSection? = nil) {
     response = .ended
     upstream = nil
     noteFailure(error)
     observed?.ended()
-    connection.cutShort(id, error)
+    connection.cutShort(id, error, status: status)
   }
 
   private func ended() {

@@ -42,11 +42,9 @@ package struct FailureResponse {
   ) {
     let kind = Kind(error.code, title: title)
     if case .grpc = form {
-      var head: FieldSection = [
-        ":status": "200", "content-type": "application/grpc", "grpc-status": "\(GRPCStatus.code(of: error.code))",
-        "grpc-message": GRPCStatus.message(error.message),
-      ]
-      if let field = kind.proxyStatus(of: error, hop: hop) { head.append(.proxyStatus, field) }
+      var head: FieldSection = [":status": "200", "content-type": "application/grpc"]
+      let trailers = Self.trailers(of: error, hop: hop)
+      for line in trailers.lines { head.append(line, of: trailers) }
       (self.head, body) = (head, ByteBuffer())
       return
     }
@@ -65,6 +63,15 @@ package struct FailureResponse {
     head.append(.contentLength, String(body.readableBytes))
     if let field = kind.proxyStatus(of: error, hop: hop) { head.append(.proxyStatus, field) }
     self.head = head
+  }
+
+  /// Returns the trailers that tell a gRPC client of the failure of its call.
+  static func trailers(of error: BywayError, hop: String) -> FieldSection {
+    var fields: FieldSection = [
+      "grpc-status": "\(GRPCStatus.code(of: error.code))", "grpc-message": GRPCStatus.message(error.message),
+    ]
+    if let field = Kind(error.code).proxyStatus(of: error, hop: hop) { fields.append(.proxyStatus, field) }
+    return fields
   }
 
   /// Returns the status of an error's code.
