@@ -75,7 +75,21 @@ def serve(folder):
             break
         except OSError:
             time.sleep(0.05)
-    sys.exit(0 if service.wait() in (0, -signal.SIGTERM) else 1)
+    code = service.wait()
+    end_monitors(folder)
+    sys.exit(0 if code in (0, -signal.SIGTERM) else 1)
+
+
+def end_monitors(folder):
+    """Ends the monitors of commands in containers. Otherwise each of them keeps the exit code for five minutes."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+            if words[0].endswith(b"conmon") and f"{folder}/root".encode() in words:
+                os.kill(int(pid), signal.SIGTERM)
+        except OSError:
+            pass
 
 
 def run(command, given, env):
