@@ -344,13 +344,13 @@ package final class HTTP1ServerSession: ConnectionSession {
   // MARK: Exchanges
 
   /// Whether another request may follow. It may not if the rest of this one would have to be read and dropped. It may not follow
-  /// a refused CONNECT or upgrade either, because the client's next bytes may be the tunnel's. Clients of WebSocket and those
-  /// that attach send none before the answer.
+  /// a refused CONNECT or upgrade either, because the client's next bytes may be the tunnel's. A WebSocket client sends none
+  /// before the answer, and one that attaches may take any success for a tunnel.
   private func mayKeepAlive(_ exchange: Exchange) -> Bool {
     if case .coming(hasContent: true) = exchange.request { return false }
     switch exchange.context.request {
-    case .connect, .upgrade: return false
-    case .ordinary, .head, .webSocket, .attach: return !isDraining
+    case .connect, .upgrade, .attach: return false
+    case .ordinary, .head, .webSocket: return !isDraining
     }
   }
 

@@ -93,7 +93,8 @@ import Testing
     try await server.client.send(Self.exec + "Content-Length: 2\r\n\r\n{}")
     try await server.handler.exchange().answer(head, "no")
     #expect(
-      try await server.client.receive(through: "\r\n\r\nno") == "HTTP/1.1 \(status)\r\nContent-Length: 2\r\n\r\nno")
+      try await server.client.receive(through: "\r\n\r\nno")
+        == "HTTP/1.1 \(status)\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno")
   }
 
   @Test(
