@@ -18,8 +18,9 @@ extension FieldGrammar {
 
   /// Whether a path ends in `/exec/ID/start`, where ID has 64 hexadecimal digits: the start of a command in the API of Docker and podman.
   package static func isExecStart(_ path: UnsafeRawBufferPointer) -> Bool {
-    let path = path.prefix { $0 != UInt8(ascii: "?") }
     let (before, after): (StaticString, StaticString) = ("/exec/", "/start")
+    guard path.count >= before.utf8CodeUnitCount + 64 + after.utf8CodeUnitCount else { return false }
+    let path = path.prefix { $0 != UInt8(ascii: "?") }
     let id = path.dropLast(after.utf8CodeUnitCount).suffix(64)
     return id.count == 64 && id.allSatisfy { $0 &- 0x30 < 10 || $0 &- 0x61 < 6 }
       && path[id.endIndex...].elementsEqual(UnsafeBufferPointer(start: after.utf8Start, count: after.utf8CodeUnitCount))
