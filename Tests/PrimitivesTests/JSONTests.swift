@@ -22,6 +22,24 @@ import Testing
     #expect(JSON(parsing: text) == nil)
   }
 
+  @Test(
+    "JSON text with an unknown escape, a malformed number or a raw control character is rejected",
+    arguments: [
+      #""\q""#, #""\'""#, #""\u+041""#, #""\u-041""#, #""\u 041""#, #""\u004g""#, "--1", "-", "+1", "01", "-01", "1.",
+      ".5", "1.e1", "1e", "1e+", "1E-", "1e5.5", "1-2", "0x1", "[1 2]", "\"a\nb\"", "\"\u{0}\"",
+    ])
+  func malformed(_ text: String) {
+    #expect(JSON(parsing: text) == nil)
+  }
+
+  @Test(
+    "JSON numbers keep their spelling",
+    arguments: ["0", "-0", "10", "0.5", "-12.25", "1e5", "1E+5", "0e-7", "123456789012345678901"])
+  func numbers(_ text: String) {
+    #expect(JSON(parsing: text) == .number(text))
+    #expect(JSON(parsing: "[\(text) ]") == [.number(text)])
+  }
+
   @Test("JSON keeps the order of members, and omits those without a value")
   func members() {
     let value: JSON = ["z": 1, "a": nil, "b": .number(-0.5), "empty": [:], "none": [], "infinite": .number(.infinity)]

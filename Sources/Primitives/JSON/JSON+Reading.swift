@@ -64,9 +64,32 @@ private struct JSONReader {
 
   private mutating func number() -> JSON? {
     let start = index
-    while index < bytes.count, "+-.0123456789eE".utf8.contains(bytes[index]) { index += 1 }
-    return start < index ? .number(String(decoding: bytes[start..<index], as: UTF8.self)) : nil
+    skip("-")
+    // A number does not begin with a superfluous zero.
+    guard skip("0") || skipDigits() else { return nil }
+    if skip("."), !skipDigits() { return nil }
+    if skip("e") || skip("E") {
+      if !skip("+") { skip("-") }
+      guard skipDigits() else { return nil }
+    }
+    return .number(String(decoding: bytes[start..<index], as: UTF8.self))
   }
+
+  /// Skips a character if it comes next.
+  @discardableResult
+  private mutating func skip(_ character: Unicode.Scalar) -> Bool {
+    guard index < bytes.count, bytes[index] == UInt8(ascii: character) else { return false }
+    index += 1
+    return true
+  }
+
+  private mutating func skipDigits() -> Bool {
+    let start = index
+    while index < bytes.count, Self.isDigit(bytes[index]) { index += 1 }
+    return start < index
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
   private mutating func string() -> String? {
     guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else { return nil }
@@ -85,6 +108,7 @@ private struct JSONReader {
         guard let unit = escape() else { return nil }
         units.append(unit)
         plain = index
+      case 0..<0x20: return nil
       default: index += 1
       }
     }
@@ -104,8 +128,12 @@ private struct JSONReader {
     case UInt8(ascii: "u"):
       guard index + 4 <= bytes.count else { return nil }
       defer { index += 4 }
-      return UInt16(String(decoding: bytes[index..<(index + 4)], as: UTF8.self), radix: 16)
-    default: return UInt16(letter)
+      let digits = bytes[index..<(index + 4)]
+      // The conversion would accept a sign.
+      guard digits.first != UInt8(ascii: "+"), digits.first != UInt8(ascii: "-") else { return nil }
+      return UInt16(String(decoding: digits, as: UTF8.self), radix: 16)
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return UInt16(letter)
+    default: return nil
     }
   }
 
