@@ -1,6 +1,7 @@
 import Byway
 import LoopbackTransport
 import NIOCore
+import NIOPosix
 import Testing
 import TransportTestSupport
 
@@ -16,6 +17,21 @@ import TransportTestSupport
     await listener.close()
     let none = await bywayError { try await transport.connect(to: LinkAddress("loopback:hub"), context: .test()) }
     #expect(none?.message.contains("no names are known") == true)
+  }
+
+  @Test("fails to connect from, or to, an event loop that has shut down", arguments: [false, true])
+  func shutDown(_ isListener: Bool) async throws {
+    let address = try LinkAddress("loopback:hub")
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let context = LinkContext.test()
+    var ended = context
+    ended.group = group
+    let listener = try await transport.listen(on: address, context: isListener ? ended : context)
+    try await group.shutdownGracefully()
+    let error = await bywayError { try await transport.connect(to: address, context: isListener ? context : ended) }
+    #expect(error?.code == .linkUnavailable)
+    #expect(error?.message.contains(isListener ? "takes no more connections" : "has shut down") == true)
+    await listener.close()
   }
 
   @Test("assigns a name to one listener at a time, and releases it on close")
