@@ -23,7 +23,8 @@ extension Authenticate {
     public let host: String
     /// The server's name for what it protects; show it to the user.
     public let name: String
-    /// Whether the password is not sent in the clear: with Digest, or with any scheme over `https`.
+    /// Whether the password is not sent in the clear: with Digest, even over `http`, or with any scheme over `https`. A listener on an
+    /// `http` connection can still test guesses of a Digest password.
     public let hidesPassword: Bool
     /// Whether the server asks for Digest, not for Basic.
     package let isDigest: Bool

@@ -80,6 +80,29 @@ import Testing
     #expect(bearer.heads.count == 1)
   }
 
+  @Test(
+    "a password counts as hidden with Digest, which http does not reveal, and with any scheme over https",
+    arguments: [
+      ("Digest realm=a, nonce=n, qop=auth", "http", true), ("Digest realm=a, nonce=n, qop=auth", "https", true),
+      ("Basic realm=a", "http", false), ("Basic realm=a", "https", true),
+    ])
+  func hidden(_ challenge: String, _ scheme: String, _ isHidden: Bool) async throws {
+    let origin = TestOrigin { request in
+      if request.head.headerFields[.authorization] != nil { return Response(status: .ok) }
+      return Response(status: .unauthorized, fields: [.wwwAuthenticate: challenge])
+    }
+    let realms = Mutex<[Authenticate.Realm]>([])
+    let chain = origin.behind(
+      Authenticate { realm in
+        realms.withLock { $0.append(realm) }
+        return .init(user: "u", password: "secret")
+      })
+    #expect(try await chain.get("\(scheme)://a/").status == .ok)
+    #expect(realms.withLock { $0.map(\.hidesPassword) } == [isHidden])
+    let field = origin.heads.last?.headerFields[.authorization] ?? ""
+    #expect(field.hasPrefix(challenge.prefix { $0 != " " }) && !field.contains("secret"))
+  }
+
   @Test("a request with its own login, for another host, or without credentials is not changed")
   func passesBy() async throws {
     let origin = Self.origin("Basic realm=a", accepting: "never")
