@@ -1,7 +1,9 @@
 import ArgumentParser
 import Byway
+import Glibc
 import HTTPTypes
 import NIOCore
+import TestTools
 import Testing
 
 @testable import BywayCommand
@@ -35,6 +37,24 @@ import Testing
       try OutputOptions.parse(arguments).path(for: Request(url: "http://a/b"))
     }
     #expect(failure.status == .usage)
+  }
+
+  @Test("a pipe as the output gets the body, and without a reader there is one error and no further waiting")
+  func pipe() throws {
+    let folder = try TemporaryFolder()
+    let path = folder["pipe"]
+    try #require(mkfifo(path, 0o600) == 0)
+    let output = try OutputFile(path, patience: .seconds(0))
+    let failure = try #require(throws: CommandFailure.self) { try output.write(ByteBuffer(string: "unread")) }
+    #expect(failure.status == .cannotCreate)
+    #expect(failure.message == "Cannot write to \(path): no program has read from this pipe for 0 s.")
+    let reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    defer { close(reader) }
+    try output.write(ByteBuffer(string: "body"))
+    try output.finish()
+    var bytes = [UInt8](repeating: 0, count: 10)
+    #expect(read(reader, &bytes, bytes.count) == 4 && bytes.starts(with: "body".utf8))
+    #expect(!output.isPartial && folder.names == ["pipe"])
   }
 
   private var facts: TransferFacts {

@@ -16,12 +16,15 @@ final class OutputFile {
   }
 
   private let target: Target
+  /// How long a pipe may have no reader.
+  private let patience: Duration
   /// Opened for the first byte, so that a request that fails earlier leaves no file.
   private var descriptor: CInt?
 
   /// - Parameter path: `nil` or `-` for standard output.
   /// - Throws: ``CommandFailure`` if it is clear already that the file cannot be created.
-  init(_ path: String?) throws {
+  init(_ path: String?, patience: Duration = .seconds(30)) throws {
+    self.patience = patience
     guard let path, path != "-" else {
       target = .standardOutput(refusesBinary: path == nil && StandardStream.output.isTerminal)
       return
@@ -79,15 +82,15 @@ final class OutputFile {
     let opened =
       switch target {
       case .standardOutput: STDOUT_FILENO
-      case .special(let path): try Self.openSpecial(path)
+      case .special(let path): try openSpecial(path)
       case .file(let path): try PartialDownload.makePart(of: path)
       }
     descriptor = opened
     return opened
   }
 
-  /// Opens a device or a pipe. Waits up to 30 s for a pipe's reader.
-  private static func openSpecial(_ path: String) throws -> CInt {
+  /// Opens a device or a pipe. Waits for a pipe's reader.
+  private func openSpecial(_ path: String) throws -> CInt {
     let start = ContinuousClock.now
     while true {
       do throws(FileRefusal) {
@@ -98,14 +101,14 @@ final class OutputFile {
         }
       }
       guard ContinuousClock.now - start < patience else {
-        throw CommandFailure(.cannotCreate, "Cannot write to \(path): no program has read from this pipe for 30 s.")
+        throw CommandFailure(
+          .cannotCreate,
+          "Cannot write to \(path): no program has read from this pipe for \(patience.components.seconds) s.")
       }
       try Task.checkCancellation()
       usleep(20_000)
     }
   }
-
-  private static let patience = Duration.seconds(30)
 
   private static func notCreated(_ path: String, _ code: CInt) -> CommandFailure {
     CommandFailure(.cannotCreate, "Cannot create \(path): \(SystemError(code: code)).")
