@@ -1,8 +1,10 @@
-import Byway
+import Glibc
 import HTTPWire
 import NIOCore
 import TestWire
 import Testing
+
+@testable import Byway
 
 /// CONNECT and WebSocket of an HTTP/1.1 client.
 @Suite(.timeLimit(.minutes(1))) struct HTTP1ServerTunnelTests {
@@ -61,6 +63,25 @@ import Testing
     _ = try await server.client.receive(through: "\r\n\r\n")
     try await server.client.reset()
     #expect(try await exchange.cancelled().code == .cancelled)
+  }
+
+  @Test("a TCP client that has ended its direction of a tunnel is probed every five seconds instead of 70")
+  func probed() async throws {
+    let server = try await HTTP1ServerFixture()
+    let idleTime = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_KEEPIDLE))
+    func idle() async throws -> Int {
+      try await server.watch.run { try? server.connection.value.driver.channel.syncOptions?.getOption(idleTime) } ?? 0
+    }
+    try await server.client.send("CONNECT there:443 HTTP/1.1\r\nHost: there:443\r\n\r\n")
+    let exchange = try await server.handler.exchange()
+    try await exchange.begin([":status": "200"])
+    _ = try await server.client.receive(through: "\r\n\r\n")
+    #expect(try await idle() > 5)
+    try await server.client.endOutput()
+    _ = try await exchange.requestBody()
+    #expect(try await idle() == 5)
+    try await exchange.end()
+    #expect(try await server.client.receiveToEnd().isEmpty)
   }
 
   @Test("bytes after a refused CONNECT are never parsed as a request")

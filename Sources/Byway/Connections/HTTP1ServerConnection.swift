@@ -165,6 +165,7 @@ extension HTTP1ServerConnection: ConnectionOwner {
     session.receiveEnd(at: driver.eventLoop.now)
     hasInputEnded = true
     watchForAbsence()
+    if session.isExchanging { TCPKeepAlive.peerEnded(driver.channel) }
   }
 
   func readHeldBack() {

@@ -13,4 +13,18 @@ package enum TCPKeepAlive {
       (.init(level: .tcp, name: .init(rawValue: TCP_KEEPINTVL)), 10),
       (.init(level: .tcp, name: .init(rawValue: TCP_KEEPCNT)), 5),
     ]
+
+  /// The seconds of silence before a probe of a peer that has ended its direction: it may have closed its socket.
+  private static let idleAfterEnd: ChannelOptions.Types.SocketOption.Value = 5
+
+  /// Probes a peer that has ended its direction sooner. On the channel's event loop; no effect on other channels than TCP.
+  static func peerEnded(_ channel: any Channel) {
+    switch channel.remoteAddress {
+    case .v4, .v6:
+      // Without the option, the usual time applies.
+      try? channel.syncOptions?.setOption(
+        ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_KEEPIDLE)), value: idleAfterEnd)
+    case .unixDomainSocket, nil: break
+    }
+  }
 }
