@@ -1,3 +1,4 @@
+import HTTPWire
 package import LineLayer
 package import NIOCore
 import Synchronization
@@ -144,7 +145,7 @@ package final class StreamChannel: Channel, @unchecked Sendable {
 
   package func deliver(_ bytes: ByteBuffer) {
     guard isActive, !isClosing else { return consumedUnread(bytes.readableBytes) }
-    inbound.append(bytes)
+    inbound.keep(bytes)
     passOn()
   }
 

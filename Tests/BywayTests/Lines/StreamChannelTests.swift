@@ -44,6 +44,25 @@ import Testing
 
   // MARK: Reading
 
+  @Test("pieces of one byte that wait in a channel are merged") func merged() {
+    setAutoRead(false)
+    deliver("x")
+    reader.events = []
+    for _ in 0..<5000 {
+      // A receiver's buffer is much larger than the byte in it.
+      var piece = ByteBufferAllocator().buffer(capacity: 1024)
+      piece.writeString("y")
+      channel.deliver(piece)
+    }
+    loop.run()
+    #expect(reader.events.isEmpty)
+    channel.read()
+    loop.run()
+    #expect(reader.events.count <= 2)
+    #expect(reader.text == "x" + String(repeating: "y", count: 5000))
+    #expect(carrier.consumed == 5001)
+  }
+
   @Test("a channel delivers received bytes, and reports them as consumed to the carrier")
   func delivery() {
     deliver("one ")
