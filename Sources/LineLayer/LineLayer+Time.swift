@@ -67,6 +67,12 @@ extension LineLayer {
     guard let session, session.isReady, session.interruption == nil else { return }
     self.session?.interruption = interruption
     events.append(.interrupted(interruption))
+    endIfExpendable()
+  }
+
+  /// Ends a session that waits for its line without need.
+  mutating func endIfExpendable() {
+    if let session, session.interruption != nil, session.isExpendable { end(.abortedHere, telling: .aborted) }
   }
 
   /// Handles the return of the line. Frames that were under way may have arrived or not, which a question settles.

@@ -108,6 +108,13 @@ package struct LineLayer: Sendable {
     end(.abortedHere, telling: .aborted)
   }
 
+  /// From now on an interruption of the line ends the session, unless the other end still lacks some of its first bytes.
+  /// - Parameter count: the number of those bytes.
+  package mutating func forgo(after count: UInt64) {
+    session?.worth = count
+    endIfExpendable()
+  }
+
   package var hasSession: Bool { session != nil }
 
   /// The interruption that the session waits out; `nil` while there is none.

@@ -1,5 +1,7 @@
 import Foundation
+import LineEmulation
 import TestPeers
+import TestTools
 import Testing
 
 extension EndToEnd {
@@ -40,6 +42,40 @@ extension EndToEnd {
       #expect(await bare.gateway.process.waitForExit(within: .seconds(6)) == .code(0))
       #expect(try await running.exitCode != 0)
       await bare.stop()
+    }
+
+    @Test(
+      "a gateway and a proxy without requests do not wait for an interrupted line when they are stopped",
+      arguments: Cut.Kind.allCases)
+    func interruptedLine(_ kind: Cut.Kind) async throws {
+      let passage = try await SerialPassage(LineConfiguration(baud: 230_400))
+      #expect(try await Curl.fetch(passage.url + "/").status == 200)
+      passage.line.cut(kind)
+      let ends = [passage.gateway, passage.proxy]
+      for end in ends { end.terminate() }
+      // Less than the drain time, 10 s, and than the grace period of a session, 30 s. Silence takes 3 s to notice.
+      for end in ends { #expect(await end.process.waitForExit(within: .seconds(8)) == .code(0), "\(kind)") }
+      await passage.stop()
+    }
+
+    @Test("a request on an interrupted line gets the drain time of a gateway and no more")
+    func drainOnInterruptedLine() async throws {
+      let line = try SerialLine(LineConfiguration(baud: 230_400))
+      let folder = try TemporaryFolder()
+      let origin = try await OriginServer(on: .unix(folder["o"]))
+      let gateway = try await BywayProcess.gateway(
+        ["--link", line.far, "--origin", "\(origin.endpoint)", "--drain", "2"])
+      let proxy = try await SerialPassage.proxy(on: line.near)
+      #expect(try await Curl.fetch(proxy.url + "/").status == 200)
+      async let running = Curl.fetch(proxy.url + "/noise?seed=1&size=200000", within: .seconds(60))
+      try await EndToEnd.waitUntil("the download has begun", within: .seconds(10)) { line.toClient.delivered > 20_000 }
+      line.cut(.hangUp)
+      gateway.terminate()
+      #expect(await gateway.process.waitForExit(within: .seconds(6)) == .code(0))
+      line.restore()
+      await proxy.process.stop()
+      #expect(try await running.body.count < 200_000)
+      await origin.stop()
     }
 
     @Test("SIGINT has the same effect as SIGTERM, and ends an idle process at once") func interrupt() async throws {

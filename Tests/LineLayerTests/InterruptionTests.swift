@@ -45,6 +45,17 @@ struct InterruptionTests {
         .acknowledgement(Acknowledgement(answer: answer, arrivals: Arrivals(next: next), window: 8192)), at: now)
     }
 
+    /// The ends of the session since the last call.
+    var ends: [SessionEnd] {
+      mutating get {
+        var ends: [SessionEnd] = []
+        while let event = layer.nextEvent() {
+          if case .ended(let end) = event { ends.append(end) }
+        }
+        return ends
+      }
+    }
+
     mutating func ask() {
       layer.receive(.poll(session: id.session, token: 1), at: now)
     }
@@ -109,6 +120,46 @@ struct InterruptionTests {
     // The peer has had the beginning of a frame.
     let beginning = Wire.bytes(of: .poll(session: Self.id.session, token: 1)).dropLast(3)
     #expect(Wire.frames(in: beginning + bytes, seal: Self.id).count == said)
+  }
+
+  @Test("ends a session at once if nothing in it is worth waiting for", arguments: [false, true])
+  func expendable(_ isLost: Bool) {
+    var end = End()
+    end.layer.send([UInt8](repeating: 1, count: 100))
+    end.next += UInt16(end.pass(20))
+    end.report()
+    // What follows is a farewell.
+    end.layer.forgo(after: 100)
+    end.layer.send([UInt8](repeating: 2, count: 10))
+    _ = end.pass(20)
+    #expect(end.layer.hasSession)
+    if isLost { end.layer.lineLost(at: end.now) } else { _ = end.pass(6000) }
+    #expect(end.ends == [.abortedHere])
+  }
+
+  @Test("is waited out by a session that lacks an acknowledgement it is told to wait for")
+  func worthWaiting() {
+    var end = End()
+    end.layer.send([UInt8](repeating: 1, count: 100))
+    end.next += UInt16(end.pass(20))
+    end.layer.forgo(after: 100)
+    end.layer.lineLost(at: end.now)
+    end.now += 5_000_000_000
+    end.layer.lineRestored(at: end.now)
+    _ = end.pass(20)
+    #expect(end.ends.isEmpty && end.layer.hasSession)
+    end.report()
+    end.layer.lineLost(at: end.now)
+    #expect(end.ends == [.abortedHere])
+  }
+
+  @Test("that began before a session was told not to wait ends it too")
+  func forgoneLater() {
+    var end = End()
+    end.layer.lineLost(at: end.now)
+    #expect(end.layer.hasSession)
+    end.layer.forgo(after: 0)
+    #expect(end.ends == [.abortedHere])
   }
 
   @Test("makes patience start over: silence before an unplug does not count after the replug", arguments: [1, 20])

@@ -3,11 +3,12 @@ import NIOCore
 
 /// A served connection for use from other threads; keeps it alive while its channel is open.
 ///
-/// `@unchecked Sendable`: `connection` is used on the channel's event loop only.
+/// `@unchecked Sendable`: its variables are used on the channel's event loop only.
 final class ConnectionBox: @unchecked Sendable {
   let channel: any Channel
   let start = NIODeadline.now()
   private var connection: (any ServedConnection)?
+  private var cutExchanges = 0
 
   init(_ channel: any Channel) {
     self.channel = channel
@@ -41,17 +42,26 @@ final class ConnectionBox: @unchecked Sendable {
     try? await channel.closeFuture.get()
   }
 
-  /// Lets the running exchanges finish by the deadline.
+  /// Lets the running exchanges finish by the deadline. Then ends the connection, even if a session waits for its line.
   /// - Returns: how many of them were cut off.
   func drain(by deadline: NIODeadline) async -> Int {
-    let cut = channel.eventLoop.scheduleTask(deadline: deadline) { () -> Int in
-      let running = self.connection?.runningExchanges ?? 0
-      self.channel.close(promise: nil)
-      return running
-    }
-    channel.eventLoop.execute { self.connection?.drain() }
-    await ended()
-    cut.cancel()
-    return (try? await cut.futureResult.get()) ?? 0
+    (try? await channel.eventLoop.flatSubmit { self.drained(by: deadline) }.get()) ?? 0
+  }
+
+  /// The same, on the channel's event loop.
+  func drained(by deadline: NIODeadline) -> EventLoopFuture<Int> {
+    let timer = channel.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { self.cut() }
+    connection?.drain()
+    return channel.closeFuture.assumeIsolated().map { _ in
+      timer.cancel()
+      return self.cutExchanges
+    }.nonisolated()
+  }
+
+  private func cut() {
+    cutExchanges = connection?.runningExchanges ?? 0
+    // A stream that is already being closed may wait for its line.
+    (channel as? StreamChannel)?.abort()
+    channel.close(promise: nil)
   }
 }

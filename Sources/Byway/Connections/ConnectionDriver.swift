@@ -115,6 +115,14 @@ final class ConnectionDriver: ChannelDuplexHandler {
     stream?.follow(bytes)
   }
 
+  /// The number of bytes given to the line underneath so far; 0 if there is none.
+  var writtenBytes: UInt64 { stream?.written ?? 0 }
+
+  /// No longer waits for an interrupted line, once the remote end has the connection's first `count` bytes.
+  func forgoLine(after count: UInt64) {
+    stream?.forgo(after: count)
+  }
+
   /// Whether nothing more can begin on it.
   var isClosing: Bool {
     switch phase {

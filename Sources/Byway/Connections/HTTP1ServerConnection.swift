@@ -86,6 +86,7 @@ package final class HTTP1ServerConnection: ServedConnection {
   }
 
   package func drain() {
+    if runningExchanges == 0 { driver.forgoLine(after: driver.writtenBytes) }
     session.drain(at: driver.eventLoop.now)
     driver.transmit()
   }
@@ -164,8 +165,8 @@ extension HTTP1ServerConnection: ConnectionOwner {
     guard !isClosed else { return }
     session.receiveEnd(at: driver.eventLoop.now)
     hasInputEnded = true
-    watchForAbsence()
     if session.isExchanging { TCPKeepAlive.peerEnded(driver.channel) }
+    watchForAbsence()
   }
 
   func readHeldBack() {

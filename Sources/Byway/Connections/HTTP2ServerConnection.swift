@@ -17,6 +17,8 @@ package final class HTTP2ServerConnection: ServedConnection {
   private let terms: ServingTerms
   private let memory: MemoryAccount
   private var lastEnd = NIODeadline.now()
+  /// The number of bytes on the line up to the end of the last exchange, while the connection drains: no other bytes are worth waiting for.
+  private var worth: UInt64 = 0
 
   private enum Phase {
     case serving
@@ -78,12 +80,14 @@ package final class HTTP2ServerConnection: ServedConnection {
   /// Accepts no more requests, lets the running ones finish, then closes.
   package func drain() {
     guard case .serving = phase else { return }
+    worth = driver.writtenBytes
     session.shutdownNotice()
     // The pong shows that the client has received it (RFC 9113 §6.8).
     session.ping()
     phase = .askingToStop(
       atMost: driver.eventLoop.assumeIsolated().scheduleTask(in: Self.lastCall) { self.stopAccepting() })
     driver.scheduleTransmit()
+    if driver.interruption != nil { stopAccepting() }
   }
 
   private func stopAccepting() {
@@ -107,6 +111,7 @@ package final class HTTP2ServerConnection: ServedConnection {
     guard case .draining = phase, exchanges.isEmpty else { return }
     session.goAway(.noError)
     driver.scheduleTransmit()
+    driver.forgoLine(after: worth)
   }
 }
 
@@ -130,7 +135,7 @@ extension HTTP2ServerConnection: ConnectionOwner {
     case .closed(let id, let code, _):
       exchanges.remove(id)?.closed(
         BywayError(.cancelled, "The client cancelled the request (\(code))."))
-      if exchanges.isEmpty { lastEnd = .now() }
+      if exchanges.isEmpty { exchangesEnded() }
       closeIfDrained()
     case .failed(let failure):
       configuration.logger.warning("Link broke HTTP/2", metadata: ["reason": "\(failure)"])
@@ -141,6 +146,12 @@ extension HTTP2ServerConnection: ConnectionOwner {
     case .informational, .violated, .goAway, .settingsReceived, .departed:
       break
     }
+  }
+
+  private func exchangesEnded() {
+    lastEnd = .now()
+    if case .serving = phase { return }
+    worth = driver.writtenBytes
   }
 
   private func begin(_ id: StreamID, _ fields: consuming FieldSection, isComplete: Bool) {
@@ -170,6 +181,11 @@ extension HTTP2ServerConnection: ConnectionOwner {
     // If both directions have ended, only a write detects it; without it a stream whose window is closed would wait for ever.
     session.ping()
     driver.scheduleTransmit()
+  }
+
+  /// The client cannot be reached to be told more.
+  func linkInterrupted() {
+    if case .askingToStop = phase { stopAccepting() }
   }
 
   func connectionEnded(_ error: BywayError?) {

@@ -103,7 +103,8 @@ final class LineDriver: StreamCarrier {
   func detached(_ channel: any Channel) {
     guard line === channel else { return }
     lost()
-    logger.notice("Line lost; the session waits for it", metadata: ["link": "\(address)"])
+    let message: Logger.Message = layer.hasSession ? "Line lost; the session waits for it" : "Line lost"
+    logger.notice(message, metadata: ["link": "\(address)"])
     pump()
     delegate?.lineLost()
   }
@@ -141,6 +142,11 @@ final class LineDriver: StreamCarrier {
 
   func follow(_ bytes: Range<UInt64>) {
     layer.follow(bytes)
+  }
+
+  func forgo(after count: UInt64) {
+    layer.forgo(after: count)
+    pump()
   }
 
   func write(_ bytes: ByteBuffer) {

@@ -23,6 +23,8 @@ package protocol StreamCarrier: AnyObject {
   func flush()
   /// The pipeline has taken that many of the delivered bytes.
   func consumed(_ count: Int)
+  /// From now on an interruption of the line underneath ends the stream, unless the remote end lacks some of its first `count` bytes.
+  func forgo(after count: UInt64)
   func closeOutput()
   /// Ends the stream normally, followed by ``StreamChannel/ended(_:)``.
   func close()
@@ -34,6 +36,7 @@ extension StreamCarrier {
   package var interruption: LineInterruption? { nil }
   package var arrivalBegan: NIODeadline? { nil }
   package func follow(_ bytes: Range<UInt64>) {}
+  package func forgo(after count: UInt64) {}
   package func abort() { close() }
 }
 
@@ -124,9 +127,18 @@ package final class StreamChannel: Channel, @unchecked Sendable {
     carrier?.follow(bytes)
   }
 
-  /// Ends the stream now, and drops written bytes that have not been sent. On the event loop.
+  /// The number of bytes written so far. On the event loop.
+  package var written: UInt64 { UInt64(writtenBytes) }
+
+  /// From now on an interruption of the line underneath ends the stream, unless the remote end lacks some of its first bytes. On the event
+  /// loop.
+  /// - Parameter count: the number of those bytes.
+  package func forgo(after count: UInt64) {
+    carrier?.forgo(after: count)
+  }
+
+  /// Ends the stream now, even if it is being closed, and drops written bytes that have not been sent. On the event loop.
   package func abort() {
-    guard !isClosing else { return }
     isClosing = true
     isOutputClosed = true
     inbound.removeAll()

@@ -78,6 +78,8 @@ struct SendWindow {
   private var strongSince: UInt64 = 0
   var passages = Passages()
 
+  /// Bytes from the beginning of the stream that the peer has acknowledged.
+  var delivered: UInt64 { end - UInt64(bytes) }
   var isEmpty: Bool { records.isEmpty }
   var count: Int { records.count }
   var hasLost: Bool { lostCount > 0 }

@@ -34,6 +34,8 @@ struct Session {
   var finish = Finish.notWanted
   /// The owner has left: since then, or since the latest news of what it had sent.
   var leavingSince: UInt64?
+  /// Bytes from the beginning of the stream that are worth waiting for an interrupted line; `nil`: all.
+  var worth: UInt64?
   /// Units that the other end takes, from the first on that is not acknowledged.
   var peerWindow: Int
   private(set) var peerLargestPayload: Int
@@ -127,6 +129,9 @@ struct Session {
 
   /// Only the other end's word that it has heard of the end is missing, which it may not live to send.
   var isLingering: Bool { isEnding && send.bytes == 0 }
+
+  /// Nothing more is worth waiting for the line.
+  var isExpendable: Bool { worth.map { send.delivered >= $0 } ?? false }
 
   /// The other end has every byte that was taken from the owner.
   var isDelivered: Bool { pending.isEmpty && send.bytes == 0 }
