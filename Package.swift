@@ -398,8 +398,8 @@ let package = Package(
     tests(
       "EndToEndTests",
       [
-        "Byway", "LineDevices", "LineEmulation", "SerialTransport", "TestPeers", "byway", "TestTools", nioCore,
-        nioPosix, logging,
+        "Byway", "LineDevices", "LineEmulation", "LineLayer", "SerialTransport", "TestPeers", "byway", "TestTools",
+        nioCore, nioPosix, logging,
       ]),
     tests(
       "BywayCommandTests",

@@ -10,6 +10,7 @@ import Synchronization
 struct LineTransport: Transport {
   let base: any Transport
   let properties: LineProperties
+  var times = LineLayerConfiguration.defaults
 
   var scheme: String { base.scheme }
   var options: [LinkOption] { base.options }
@@ -46,7 +47,7 @@ struct LineTransport: Transport {
   }
 
   private func configuration(of address: LinkAddress) throws -> LineLayerConfiguration {
-    var configuration = LineLayerConfiguration.defaults
+    var configuration = times
     configuration.bytesPerSecond = properties.bytesPerSecond
     do {
       try configuration.check()
