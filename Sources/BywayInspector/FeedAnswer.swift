@@ -9,10 +9,10 @@ struct FeedAnswer: AsyncSequence, Sendable {
   /// Makes the pieces, `nil` after the last one.
   typealias Pieces = () -> ByteBuffer?
 
-  private let slot: Slots.Slot
+  private let slot: Slots<ObjectIdentifier>.Slot
   private let begin: @Sendable () -> Pieces
 
-  init(_ slot: Slots.Slot, _ begin: @escaping @Sendable () -> Pieces) {
+  init(_ slot: Slots<ObjectIdentifier>.Slot, _ begin: @escaping @Sendable () -> Pieces) {
     self.slot = slot
     self.begin = begin
   }

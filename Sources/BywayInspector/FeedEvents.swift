@@ -12,10 +12,10 @@ struct FeedEvents: AsyncSequence, Sendable {
 
   private let feed: InspectorFeed
   private let version: UInt64
-  private let slot: Slots.Slot
+  private let slot: Slots<ObjectIdentifier>.Slot
 
   /// - Parameter version: the last version that the reader has seen.
-  init(_ feed: InspectorFeed, after version: UInt64, _ slot: Slots.Slot) {
+  init(_ feed: InspectorFeed, after version: UInt64, _ slot: Slots<ObjectIdentifier>.Slot) {
     self.feed = feed
     self.version = version
     self.slot = slot
@@ -26,14 +26,14 @@ struct FeedEvents: AsyncSequence, Sendable {
   struct Iterator: AsyncIteratorProtocol {
     private let feed: InspectorFeed
     /// Held as long as the client reads.
-    private let slot: Slots.Slot
+    private let slot: Slots<ObjectIdentifier>.Slot
     private var version: UInt64
     private var first: Int?
     private var linkVersion: UInt64 = 0
     private var linkTime: Double?
     private var isLeft = false
 
-    fileprivate init(_ feed: InspectorFeed, after version: UInt64, _ slot: Slots.Slot) {
+    fileprivate init(_ feed: InspectorFeed, after version: UInt64, _ slot: Slots<ObjectIdentifier>.Slot) {
       self.feed = feed
       self.version = version
       self.slot = slot

@@ -7,18 +7,18 @@ import Synchronization
 
 /// The HTTP interface of an inspector: docs/inspector.md. Safe on any thread.
 package final class InspectorFeed: Sendable {
-  /// The maximum number of readers of events. Each holds a connection and gets every change.
-  private static let readers = 8
+  /// The maximum number of readers of events, and of those on one connection. Each gets every change.
+  private static let readers = (all: 8, ofOne: 2)
   /// The maximum number of other unread answers, of any size.
-  private static let answers = 8
+  private static let answers = (all: 8, ofOne: 4)
   /// The number of further slots of each kind, for requests with the token.
   private static let reserved = 4
 
   let inspector: Inspector
   let view: InspectedExchangeView
   let links = Mutex(LinkHistory())
-  private let readerSlots = (all: Slots(InspectorFeed.readers), own: Slots(InspectorFeed.reserved))
-  private let answerSlots = (all: Slots(InspectorFeed.answers), own: Slots(InspectorFeed.reserved))
+  private let readerSlots = InspectorFeed.slots(readers)
+  private let answerSlots = InspectorFeed.slots(answers)
   let resending = Resending()
   let actions: InspectorActions
   /// The part of event ids that identifies this process.
@@ -118,9 +118,16 @@ package final class InspectorFeed: Sendable {
     answer(request, "application/json") { FeedAnswer.one(ByteBuffer(string: "\(value())\n")) }
   }
 
+  /// Slots for the clients' connections, and those for requests with the token.
+  typealias ClientSlots = (all: Slots<ObjectIdentifier>, own: Slots<ObjectIdentifier>)
+
+  private static func slots(_ limit: (all: Int, ofOne: Int)) -> ClientSlots {
+    (Slots(limit.all, ofOne: limit.ofOne), Slots(reserved))
+  }
+
   /// Takes a slot. A request with the token gets one even if other requests have taken all of theirs.
-  private func take(_ slots: (all: Slots, own: Slots), _ request: Request) -> Slots.Slot? {
-    allowed(request) ? slots.own.take() ?? slots.all.take() : slots.all.take()
+  private func take(_ slots: ClientSlots, _ request: Request) -> Slots<ObjectIdentifier>.Slot? {
+    (allowed(request) ? slots.own.take() : nil) ?? slots.all.take(for: request.client)
   }
 
   private static let tooMany = text(

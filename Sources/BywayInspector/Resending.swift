@@ -15,7 +15,7 @@ package final class Resending: Sendable {
   private static let limit = 8
   private static let patience = Duration.seconds(300)
 
-  private let slots = Slots(Resending.limit)
+  private let slots = Slots<ObjectIdentifier>(Resending.limit)
 
   /// - Throws: `BywayError` with code `refused` if too many run.
   func begin(_ request: Request, at listener: String, _ send: @escaping Send) throws {

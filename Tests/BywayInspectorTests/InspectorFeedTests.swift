@@ -115,6 +115,34 @@ import Testing
   }
 
   @Test(
+    "one connection gets at most 2 event streams and 4 other unread responses, plus 4 of each with the token",
+    arguments: [("/api/events", 2), ("/api/exchanges", 4)])
+  func slotsOfOne(_ path: String, _ limit: Int) async throws {
+    final class Connection: Sendable {}
+    let house = try await InspectedProxy { _ in Response(status: .ok) }
+    let token = try [#require(HTTPField.Name("byway-token")): house.feed.token] as HTTPFields
+    func ask(on connection: Connection, _ fields: HTTPFields = [:]) async throws -> Response {
+      var request = Request(
+        HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: path, headerFields: fields))
+      request.client = ObjectIdentifier(connection)
+      return try await house.feed.respond(to: request)
+    }
+    let (one, other) = (Connection(), Connection())
+    var held: [Response] = []
+    for _ in 0..<limit { held.append(try await ask(on: one)) }
+    #expect(held.allSatisfy { $0.status == .ok })
+    #expect(try await ask(on: one).status == .serviceUnavailable)
+    for _ in 0..<limit { held.append(try await ask(on: other)) }
+    for _ in 0..<4 { held.append(try await ask(on: one, token)) }
+    #expect(held.allSatisfy { $0.status == .ok })
+    #expect(try await ask(on: one, token).status == .serviceUnavailable)
+    held = []
+    #expect(try await ask(on: one).status == .ok)
+    withExtendedLifetime((one, other)) {}
+    await house.stop()
+  }
+
+  @Test(
     "responses of the inspector cannot be read by other web pages",
     arguments: ["/", "/main.js", "/api/exchanges", "/api/nothing", "/api/har", "/none"])
   func isolated(_ path: String) async throws {

@@ -18,7 +18,7 @@ public struct Request: Sendable {
   /// The user that sent it.
   package var user = RequestUser.anyone
   /// The client's connection that it arrived on.
-  var client: ObjectIdentifier?
+  package var client: ObjectIdentifier?
   /// The record of the exchange that it belongs to.
   var observed: ObservedExchange?
 

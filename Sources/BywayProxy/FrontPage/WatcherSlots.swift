@@ -1,4 +1,5 @@
 import Byway
+import Primitives
 import Synchronization
 
 /// The limit of clients that follow the list of devices: each holds a connection for as long as a tab is open. Safe on any thread.
@@ -10,26 +11,18 @@ final class WatcherSlots: Sendable {
   /// A slot for one client. It is released with its last reference.
   final class Slot: Sendable {
     private let slots: WatcherSlots
-    /// `nil` if users are not identified.
-    private let user: UserName?
+    private let slot: Slots<UserName>.Slot
 
-    fileprivate init(_ slots: WatcherSlots, _ user: UserName?) {
+    fileprivate init(_ slots: WatcherSlots, _ slot: Slots<UserName>.Slot) {
       self.slots = slots
-      self.user = user
+      self.slot = slot
     }
 
     /// Whether all event streams are to end.
     var isClosed: Bool { slots.isClosed.withLock(\.self) }
-
-    deinit {
-      slots.taken.withLock { taken in
-        let left = (taken[user] ?? 1) - 1
-        taken[user] = left > 0 ? left : nil
-      }
-    }
   }
 
-  private let taken = Mutex<[UserName?: Int]>([:])
+  private let slots = Slots<UserName>(WatcherSlots.limit, ofOne: WatcherSlots.limitOfOne)
   private let isClosed = Mutex(false)
 
   /// Ends the event streams of all clients.
@@ -38,13 +31,6 @@ final class WatcherSlots: Sendable {
   /// Takes a slot; `nil` if none is free.
   func take(for user: RequestUser) -> Slot? {
     if isClosed.withLock(\.self) { return nil }
-    let user = user.name
-    let isFree = taken.withLock { taken in
-      let own = taken[user] ?? 0
-      guard taken.values.reduce(0, +) < Self.limit, user == nil || own < Self.limitOfOne else { return false }
-      taken[user] = own + 1
-      return true
-    }
-    return isFree ? Slot(self, user) : nil
+    return slots.take(for: user.name).map { Slot(self, $0) }
   }
 }
