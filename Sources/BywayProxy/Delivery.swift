@@ -94,11 +94,15 @@ struct Delivery {
     }
     let pages = context.isJudged(terms.users?.rules) ? terms.rules.pages : nil
     if let termination = terms.termination, termination.terminates(target.host) {
+      guard let slot = shared.tunnels.take(for: ClientKey(of: request)) else {
+        sink.fail(Self.tooManyTunnels)
+        return DiscardingRequestSink()
+      }
       let tunnel = InterceptedTunnel(
         request, to: target, by: termination, serving: terms.tunnels,
-        inside(target, "https", for: .elsewhere, as: request.user), pages: pages,
+        inside(target, "https", for: .elsewhere, from: request), pages: pages,
         on: shared.eventLoop, before: next, respondingTo: sink)
-      tunnel.begin()
+      tunnel.begin(in: slot)
       return tunnel
     }
     guard let pages else { return next.begin(request, respondingTo: sink) }
@@ -113,25 +117,28 @@ struct Delivery {
   ) throws(BywayError) -> any RequestSink {
     do {
       let target = try Authority(request.fields.value(of: .authority) ?? "")
-      let tunnel = TunnelServer(on: shared.eventLoop, respondingTo: sink)
-      try tunnel.begin(inside(target, "http", for: proxyTarget, as: request.user), terms.tunnels)
+      guard let slot = shared.tunnels.take(for: ClientKey(of: request)) else { throw Self.tooManyTunnels }
+      let tunnel = TunnelServer(on: shared.eventLoop, in: slot, respondingTo: sink)
+      try tunnel.begin(inside(target, "http", for: proxyTarget, from: request), terms.tunnels)
       return tunnel
     } catch {
       throw BywayError(error)
     }
   }
 
-  /// Makes the handler of requests from inside a tunnel, which applies the configuration in force then. Their user is the user who
-  /// opened the tunnel.
+  /// Makes the handler of requests from inside a tunnel, which applies the configuration in force then. Their client and user are those
+  /// that opened the tunnel.
   private func inside(
-    _ target: Authority, _ scheme: String, for proxyTarget: ProxyTarget, as user: RequestUser
+    _ target: Authority, _ scheme: String, for proxyTarget: ProxyTarget, from opening: ExchangeHead
   ) -> TunnelContentHandler {
+    let (client, user) = (opening.client, opening.user)
     let (shared, context, delivery) = (shared, context, self)
     return TunnelContentHandler(
       target, scheme: scheme,
       { context.isJudged(shared.terms.users?.rules) ? shared.terms.rules.pages : nil },
       before: { request, sink in
         var request = request
+        request.client = client
         request.user = user
         guard let users = shared.terms.users else {
           do throws(BywayError) {
@@ -148,6 +155,11 @@ struct Delivery {
         return exchange
       })
   }
+
+  private static let tooManyTunnels = BywayError(
+    .refused,
+    "This client has \(ProxyState.tunnelLimit) tunnels open whose content this proxy serves: close some of them first.",
+    processing: .none)
 
   private static let noGateway = BywayError(
     .forbidden,

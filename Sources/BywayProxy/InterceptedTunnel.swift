@@ -31,6 +31,8 @@ final class InterceptedTunnel: RequestSink {
   private let sink: any ResponseSink
   private var state = State.silent
   private var timer: Scheduled<Void>?
+  /// Held until the tunnel is over, or passed on.
+  private var slot: ProxyState.TunnelSlot?
   /// Kept until the tunnel is over.
   private var connection: IngressConnection?
 
@@ -57,7 +59,8 @@ final class InterceptedTunnel: RequestSink {
   }
 
   /// Accepts the tunnel: only then does a client begin to send.
-  func begin() {
+  func begin(in slot: ProxyState.TunnelSlot) {
+    self.slot = slot
     timer = eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
       guard case .silent = self.state else { return }
       self.warn("The client sent nothing.")
@@ -109,6 +112,7 @@ final class InterceptedTunnel: RequestSink {
   }
 
   private func end() {
+    slot = nil
     timer?.cancel()
     state = .over
   }
@@ -138,6 +142,7 @@ final class InterceptedTunnel: RequestSink {
   }
 
   private func pass() {
+    slot = nil
     let answer = AcceptedTunnelSink(to: sink) { [weak self] in self?.warn($0) }
     let upstream = upstream(respondingTo: answer)
     // It may have been refused before this returns.

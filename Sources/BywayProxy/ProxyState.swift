@@ -1,6 +1,7 @@
 import Byway
 import Logging
 import NIOCore
+import Primitives
 import Synchronization
 
 /// The rules by which a proxy admits requests, and the handler of admitted ones. Used on the proxy's event loop.
@@ -31,6 +32,10 @@ final class ProxyState: @unchecked Sendable {
   private let watchers = WatcherSlots()
   let audit: AuditRecorder
   let sessions = UserSessions()
+  /// The tunnels whose content is served here. Each client may have as many as a browser opens at most through a proxy.
+  let tunnels = Slots<ClientKey>(.max, ofOne: ProxyState.tunnelLimit)
+  typealias TunnelSlot = Slots<ClientKey>.Slot
+  static let tunnelLimit = 100
   let held = HeldContent()
   let hop: String
   private let checker = PasswordChecker()

@@ -8,10 +8,12 @@ import NIOCore
 final class TunnelServer: RequestSink {
   private let carrier: TunnelCarrier
   private let sink: any ResponseSink
+  private let slot: ProxyState.TunnelSlot
   /// Kept until the tunnel is over.
   private var connection: IngressConnection?
 
-  init(on eventLoop: any EventLoop, respondingTo sink: any ResponseSink) {
+  init(on eventLoop: any EventLoop, in slot: ProxyState.TunnelSlot, respondingTo sink: any ResponseSink) {
+    self.slot = slot
     carrier = TunnelCarrier(on: eventLoop)
     self.sink = sink
   }

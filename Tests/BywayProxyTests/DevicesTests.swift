@@ -4,6 +4,7 @@ import HTTPTypes
 import Logging
 import LoopbackTransport
 import NIOCore
+import Synchronization
 import TCPTransport
 import TestPeers
 import TestTools
@@ -56,6 +57,63 @@ import UnixTransport
     #expect(try await client.receive(through: "printer").contains("this is the printer"))
     try await client.send("GET / HTTP/1.1\r\nHost: camera.localhost\r\nConnection: close\r\n\r\n")
     #expect(try await client.receiveToEnd().contains("HTTP/1.1 421"))
+    await house.stop()
+  }
+
+  /// Records the clients of requests.
+  private final class ClientRecorder: Interceptor {
+    let clients = Mutex<[ObjectIdentifier?]>([])
+
+    func intercept(_ request: Request, next: Next) async throws -> Response {
+      clients.withLock { $0.append(request.client) }
+      return try await next(request)
+    }
+  }
+
+  @Test("requests in all tunnels of a connection count as its own, and those of another connection do not")
+  func clientOfTunnels() async throws {
+    let recorder = ClientRecorder()
+    let house = try await House(interceptors: [recorder])
+    let (one, other) = (try house.http2(), try house.http2())
+    for client in [one, one, other] {
+      let (body, end) = AsyncStream.makeStream(of: ByteBuffer.self)
+      end.yield(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: printer.localhost\r\nConnection: close\r\n\r\n"))
+      let tunnel = try await client.execute(House.tunnel(body))
+      #expect(String(buffer: try await tunnel.body.collect(upTo: 10_000)).contains("this is the printer"))
+      end.finish()
+    }
+    #expect(try await one.get("http://printer.localhost/").status == .ok)
+    let clients = recorder.clients.withLock(\.self)
+    #expect(clients.count == 4 && clients[0] != nil && !clients.contains(nil))
+    #expect(clients[0] == clients[1] && clients[0] == clients[3] && clients[0] != clients[2])
+    await one.shutDown()
+    await other.shutDown()
+    await house.stop()
+  }
+
+  @Test("a client has at most 100 tunnels whose content the proxy serves, and a closed one makes room")
+  func tunnelLimit() async throws {
+    let house = try await House()
+    let (one, other) = (try house.http2(), try house.http2())
+    func open(_ client: BywayClient) async throws -> (Response, AsyncStream<ByteBuffer>.Continuation) {
+      let (body, end) = AsyncStream.makeStream(of: ByteBuffer.self)
+      return (try await client.execute(House.tunnel(body)), end)
+    }
+    var tunnels: [(Response, AsyncStream<ByteBuffer>.Continuation)] = []
+    for _ in 0..<100 { tunnels.append(try await open(one)) }
+    #expect(tunnels.allSatisfy { $0.0.status == .ok })
+    let refused = try await open(one).0
+    #expect(refused.status == .serviceUnavailable)
+    #expect(String(buffer: try await refused.body.collect(upTo: 10_000)).contains("100 tunnels"))
+    tunnels.append(try await open(other))
+    #expect(tunnels[100].0.status == .ok)
+    // Without a request, the end of the tunnel's one direction ends the other.
+    tunnels[0].1.finish()
+    _ = try await tunnels[0].0.body.collect(upTo: 10_000)
+    #expect(try await open(one).0.status == .ok)
+    for tunnel in tunnels { tunnel.1.finish() }
+    await one.shutDown()
+    await other.shutDown()
     await house.stop()
   }
 
@@ -295,7 +353,10 @@ private struct House {
   let configuration: ProxyConfiguration
   private let remains = Remains()
 
-  init(hasMain: Bool = false, title: String? = nil, names: [String] = [], socket: String? = nil) async throws {
+  init(
+    hasMain: Bool = false, title: String? = nil, names: [String] = [], socket: String? = nil,
+    interceptors: [any Interceptor] = []
+  ) async throws {
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let transports = TransportRegistry([LoopbackTransport(), TCPTransport(), UnixTransport()])
     let street = "house-\(UInt64.random(in: 0 ... .max))"
@@ -315,6 +376,7 @@ private struct House {
         devices, patterns: [pattern], main: hasMain ? devices[0].links : [], suffixes: ["devices.example"]),
       listen: try transports.link(socket.map { "unix:\($0)" } ?? "tcp://127.0.0.1:0"))
     configuration.names = names
+    configuration.interceptors = interceptors
     configuration.logger = quiet
     configuration.patience = .zero
     configuration.observers = [remains.ledger]
@@ -347,6 +409,17 @@ private struct House {
       response.head.headerFields.append(HTTPField(name: .setCookie, value: cookie))
     }
     return response
+  }
+
+  /// Returns a client with one HTTP/2 connection to the proxy.
+  func http2() throws -> BywayClient {
+    try BywayClient(TransportRegistry([TCPTransport()]).link(proxy.address))
+  }
+
+  /// Returns the request for a tunnel to the printer with that content.
+  static func tunnel(_ content: AsyncStream<ByteBuffer>) -> Request {
+    let head = HTTPRequest(method: .connect, scheme: nil, authority: "printer.localhost:80", path: nil)
+    return Request(head, body: Body(content))
   }
 
   var port: Int { (try? proxy.address.hostPort().port) ?? 0 }

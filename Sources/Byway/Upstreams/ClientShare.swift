@@ -1,12 +1,12 @@
 /// A client of an upstream, for sharing its capacity among clients.
-enum ClientKey: Hashable {
+package enum ClientKey: Hashable, Sendable {
   /// This process itself.
   case own
   case connection(ObjectIdentifier)
   /// All connections of that user.
   case user(UserName)
 
-  init(of head: borrowing ExchangeHead) {
+  package init(of head: borrowing ExchangeHead) {
     if let name = head.user.name {
       self = .user(name)
     } else if let connection = head.client {

@@ -4,6 +4,8 @@ import NIOCore
 extension HTTP2Upstream {
   /// How long a tunnel must be without traffic before it may be ended in favor of others, if its client has more than its share.
   static let idleTunnel = TimeAmount.seconds(5)
+  /// The number of idle tunnels that each client keeps, and the part of the link's streams that this may be at most.
+  private static let keptTunnels = (count: 3, part: 32)
   /// The interval of the search for such tunnels.
   private static let pause = TimeAmount.seconds(1)
 
@@ -80,7 +82,7 @@ extension HTTP2Upstream {
   }
 
   /// Ends idle tunnels of clients above their fair share, the longest idle first: as many as clients below their share have exchanges
-  /// waiting.
+  /// waiting. A client keeps a few: many other clients would make its share very small.
   private func endIdleTunnels() {
     let shares = waiting.sharesInUse()
     let limit = working.reduce(0) { $0 + $1.streamLimit }
@@ -92,11 +94,15 @@ extension HTTP2Upstream {
     guard wanted > 0 else { return }
     let idle = eventLoop.now - Self.idleTunnel
     let tunnels = working.flatMap(\.running).compactMap { exchange in
-      exchange.lastTraffic.flatMap { $0 <= idle ? (since: $0, exchange: exchange) : nil }
+      exchange.lastTraffic.map { (since: $0, exchange: exchange) }
     }
-    for (_, tunnel) in tunnels.sorted(by: { $0.since < $1.since }) {
-      guard wanted > 0 else { return }
-      guard let share = tunnel.share, share.running * shares.count > limit else { continue }
+    var counts = Dictionary(tunnels.map { ($0.exchange.client, 1) }, uniquingKeysWith: +)
+    let kept = min(Self.keptTunnels.count, limit / Self.keptTunnels.part)
+    for (since, tunnel) in tunnels.sorted(by: { $0.since < $1.since }) {
+      guard wanted > 0, since <= idle else { return }
+      let count = counts[tunnel.client] ?? 0
+      guard count > kept, let share = tunnel.share, share.running * shares.count > limit else { continue }
+      counts[tunnel.client] = count - 1
       tunnel.reclaim(Self.wasIdle)
       wanted -= 1
     }

@@ -158,6 +158,21 @@ import Testing
     #expect(all.count { $0.isOver } <= 2)
   }
 
+  @Test("a client keeps its three idle tunnels, however many other clients wait") func firstFew() throws {
+    let rig = try rig(limit: 96)
+    let (one, many) = (client(), client())
+    let three = try tunnels(3, of: one, over: rig)
+    let five = try tunnels(5, of: many, over: rig)
+    for _ in 0..<88 { _ = try tunnels(1, of: client(), over: rig) }
+    try rig.run(for: .seconds(10))
+    let others = try (0..<6).map { _ in try rig.begin(Self.connect, of: client(), isComplete: false) }
+    try rig.run(for: .seconds(15)) { others.allSatisfy { $0.status != nil || $0.isOver } }
+    #expect(three.allSatisfy { !$0.isOver })
+    #expect(five.count { $0.isOver } == 2)
+    #expect(others.count { $0.status == "200" } == 2)
+    #expect(others.count { $0.error?.code == .refused } == 4)
+  }
+
   @Test("three clients with ninety tunnels each do not block a fourth client") func attack() throws {
     let rig = try rig(limit: 256)
     for _ in 0..<3 {
