@@ -108,7 +108,7 @@ package struct LineLayer: Sendable {
     end(.abortedHere, telling: .aborted)
   }
 
-  /// From now on an interruption of the line ends the session, unless the other end still lacks some of its first bytes.
+  /// Ends the session at once whenever its line is interrupted, unless the other end still lacks some of its first bytes.
   /// - Parameter count: the number of those bytes.
   package mutating func forgo(after count: UInt64) {
     session?.worth = count

@@ -23,7 +23,7 @@ package protocol StreamCarrier: AnyObject {
   func flush()
   /// The pipeline has taken that many of the delivered bytes.
   func consumed(_ count: Int)
-  /// From now on an interruption of the line underneath ends the stream, unless the remote end lacks some of its first `count` bytes.
+  /// Ends the stream at once whenever the line underneath is interrupted, unless the remote end lacks some of its first `count` bytes.
   func forgo(after count: UInt64)
   func closeOutput()
   /// Ends the stream normally, followed by ``StreamChannel/ended(_:)``.
@@ -130,7 +130,7 @@ package final class StreamChannel: Channel, @unchecked Sendable {
   /// The number of bytes written so far. On the event loop.
   package var written: UInt64 { UInt64(writtenBytes) }
 
-  /// From now on an interruption of the line underneath ends the stream, unless the remote end lacks some of its first bytes. On the event
+  /// Ends the stream at once whenever the line underneath is interrupted, unless the remote end lacks some of its first bytes. On the event
   /// loop.
   /// - Parameter count: the number of those bytes.
   package func forgo(after count: UInt64) {

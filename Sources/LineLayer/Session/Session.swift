@@ -130,7 +130,7 @@ struct Session {
   /// Only the other end's word that it has heard of the end is missing, which it may not live to send.
   var isLingering: Bool { isEnding && send.bytes == 0 }
 
-  /// Nothing more is worth waiting for the line.
+  /// Whether nothing more is worth waiting for the line.
   var isExpendable: Bool { worth.map { send.delivered >= $0 } ?? false }
 
   /// The other end has every byte that was taken from the owner.
