@@ -64,6 +64,17 @@ import Testing
     return response
   }
 
+  /// Begins a request whose response is given to the line, and lost there.
+  private func beginLostResponse() throws -> RiggedResponse {
+    rigged.answer = .answers(after: .milliseconds(500))
+    let response = begin()
+    try rig.run(for: .seconds(1)) { box.idleSince == nil }
+    try rig.run(for: .seconds(1)) { box.idleSince != nil }
+    rig.isSilent = true
+    #expect(box.idleSince != nil && !response.isOver)
+    return response
+  }
+
   private func stop(within time: TimeAmount = .seconds(10)) -> Stop { Stop(box, within: time, on: rig.loop) }
 
   @Test("an idle session is not waited for on an unplugged line") func unplugged() throws {
@@ -109,11 +120,7 @@ import Testing
   }
 
   @Test("a session that is closing when the drain time ends is aborted") func closing() throws {
-    rigged.answer = .answers(after: .milliseconds(1100))
-    let response = begin()
-    try rig.run(for: .seconds(1))
-    rig.isSilent = true
-    // The response is written in this time, and never arrives.
+    let response = try beginLostResponse()
     let stop = stop()
     try rig.run(for: .seconds(40)) { stop.isOver }
     let duration = try #require(stop.duration)
@@ -123,10 +130,7 @@ import Testing
   }
 
   @Test("a response that the client lacks is delivered if the line is back in time") func late() throws {
-    rigged.answer = .answers(after: .milliseconds(1100))
-    let response = begin()
-    try rig.run(for: .seconds(1))
-    rig.isSilent = true
+    let response = try beginLostResponse()
     let stop = stop()
     try rig.run(for: .seconds(6))
     #expect(!stop.isOver && !response.isOver)
