@@ -3,7 +3,7 @@
 /// Draws the gap to the next hit rather than one number for each trial: a bit error rate of 1e-6 costs one number for a
 /// million bits. The answer does not depend on how the series is cut into calls.
 public struct RareEvents: Sendable {
-  private let rate: Double
+  let rate: Double
   private let hazard: Double
   /// Trials that miss before the next hit; `nil` until the first draw.
   private var gap: Int?
@@ -33,6 +33,17 @@ public struct RareEvents: Sendable {
   func drawGap(_ random: inout SplitMix64) -> Int {
     let gap = -naturalLogarithm(random.unit()) / hazard
     return gap < 0x1p61 ? Int(gap) : 1 << 61
+  }
+}
+
+/// A fault that strikes each bit or byte with the same chance.
+protocol RareFault: LineFault {
+  var events: RareEvents { get }
+}
+
+extension RareFault {
+  public func check() throws(LineConfigurationError) {
+    try checkRate(events.rate)
   }
 }
 

@@ -1,18 +1,12 @@
 /// Data bits arrive the wrong way round, each with the same chance: thermal noise, a clock at its limit.
-public struct BitFlips: LineFault {
+public struct BitFlips: RareFault {
   public static let name = "bit-flips"
-  private let rate: Double
-  private var events: RareEvents
+  var events: RareEvents
 
   /// Independent errors at one rate.
   /// - Parameter rate: of data bits, 8 for each byte: the bit error rate.
   public init(rate: Double) {
-    self.rate = rate
     events = RareEvents(rate: rate)
-  }
-
-  public func check() throws(LineConfigurationError) {
-    try checkRate(rate)
   }
 
   public mutating func carry(_ bytes: inout WireBytes, using random: inout SplitMix64) {

@@ -1,18 +1,12 @@
 /// Single bytes arrive twice: a driver that reads a register once too often.
-public struct DuplicatedBytes: LineFault {
+public struct DuplicatedBytes: RareFault {
   public static let name = "duplicated-bytes"
-  private let rate: Double
-  private var events: RareEvents
+  var events: RareEvents
 
   /// Independent repetitions at one rate.
   /// - Parameter rate: of bytes.
   public init(rate: Double) {
-    self.rate = rate
     events = RareEvents(rate: rate)
-  }
-
-  public func check() throws(LineConfigurationError) {
-    try checkRate(rate)
   }
 
   public mutating func carry(_ bytes: inout WireBytes, using random: inout SplitMix64) {

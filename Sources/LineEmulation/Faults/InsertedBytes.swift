@@ -1,20 +1,14 @@
 /// Extra bytes between the others: noise that looks like a start bit.
-public struct InsertedBytes: LineFault {
+public struct InsertedBytes: RareFault {
   public static let name = "inserted-bytes"
-  private let rate: Double
-  private var events: RareEvents
+  var events: RareEvents
   /// Apart from where they go, so that both are alike however the bytes are cut into calls.
   private var noise: SplitMix64?
 
   /// Independent insertions at one rate.
   /// - Parameter rate: inserted bytes for each byte carried, at most one.
   public init(rate: Double) {
-    self.rate = rate
     events = RareEvents(rate: rate)
-  }
-
-  public func check() throws(LineConfigurationError) {
-    try checkRate(rate)
   }
 
   public mutating func carry(_ bytes: inout WireBytes, using random: inout SplitMix64) {
