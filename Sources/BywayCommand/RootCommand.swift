@@ -19,8 +19,6 @@ struct RootCommand: AsyncParsableCommand {
       ManualCommand.self,
     ])
 
-  init() {}
-
   /// Suggests a name for a misspelt command, which the parser does for options only. The parser takes `help nonsuch` for `help`.
   static func checkName(in arguments: [String]) throws {
     let asksForHelp = arguments.first == "help"

@@ -5,27 +5,25 @@ import BywayTLS
 /// TLS with the one origin of a command: the certificates to trust, and the client certificate to present.
 struct PeerOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp(
-      "Trust the certificates in this file for the origin, its own or its authority's. May be repeated.",
-      valueName: "file"), completion: .file())
+    help: .value(
+      "file", "Trust the certificates in this file for the origin, its own or its authority's. May be repeated."),
+    completion: .file())
   var trust: [String] = []
 
   @Option(
-    help: ArgumentHelp("Show this certificate to the origin if it asks for one.", valueName: "file"),
+    help: .value("file", "Show this certificate to the origin if it asks for one."),
     completion: .file())
   var clientCert: String?
 
-  @Option(help: ArgumentHelp("The private key of --client-cert.", valueName: "file"), completion: .file())
+  @Option(help: .value("file", "The private key of --client-cert."), completion: .file())
   var clientKey: String?
 
-  @Option(help: ArgumentHelp("Expect this name in the origin's certificate, and ask for it.", valueName: "name"))
+  @Option(help: .value("name", "Expect this name in the origin's certificate, and ask for it."))
   var peerName: String?
 
   @Option(
-    help: ArgumentHelp("Connect to this host instead; the origin is expected there.", valueName: "host[:port]"))
+    help: .value("host[:port]", "Connect to this host instead; the origin is expected there."))
   var peerAddress: String?
-
-  init() {}
 
   var isEmpty: Bool {
     trust.isEmpty && clientCert == nil && clientKey == nil && peerName == nil && peerAddress == nil

@@ -15,8 +15,6 @@ struct CheckCommand: ParsableCommand {
   @Argument(help: "The file.", completion: .file())
   var file: String
 
-  init() {}
-
   func run() throws {
     let text = try TextFile.read(file, ofUser: true)
     switch try kind(of: text) {

@@ -9,10 +9,8 @@ struct LogLevelCommand: AsyncParsableCommand {
   @Argument(help: "The new level.")
   var level: LogLevel?
 
-  @Option(help: ArgumentHelp("The name of the daemon; needed only if several run.", valueName: "name"))
+  @Option(help: .value("name", "The name of the daemon; needed only if several run."))
   var instance: String?
-
-  init() {}
 
   func run() async throws {
     let client = try ControlClient.named(instance, transports: CommandContext.transports)

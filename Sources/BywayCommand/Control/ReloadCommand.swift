@@ -8,8 +8,6 @@ struct ReloadCommand: AsyncParsableCommand {
   @Argument(help: "The name of the daemon; needed only if several run.")
   var name: String?
 
-  init() {}
-
   func run() async throws {
     _ = try await ControlClient.named(name, transports: CommandContext.transports).send(.post, "/reload")
   }

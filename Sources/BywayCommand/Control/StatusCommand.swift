@@ -21,8 +21,6 @@ struct StatusCommand: AsyncParsableCommand {
   @Flag(help: "Show them again each second, until Ctrl-C.")
   var watch = false
 
-  init() {}
-
   func run() async throws {
     guard watch else {
       let (text, silent) = try await answers()

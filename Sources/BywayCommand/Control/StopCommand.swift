@@ -12,8 +12,6 @@ struct StopCommand: AsyncParsableCommand {
   @Flag(help: "Do not wait until it has ended.")
   var noWait = false
 
-  init() {}
-
   func run() async throws {
     let client = try ControlClient.named(name, transports: CommandContext.transports)
     let notice = StopNotice(try await client.send(.post, "/stop"))

@@ -118,7 +118,7 @@ extension MemberOptions {
 }
 
 /// A command that runs a daemon.
-protocol DaemonCommand: ParsableCommand {
+protocol DaemonCommand: AsyncParsableCommand {
   associatedtype Member: DaemonMember
 
   var member: Member.Options { get set }
@@ -131,7 +131,7 @@ extension DaemonCommand {
   static func place(of name: String) -> String { name.isEmpty ? "" : "[\(Member.kind) \(name)]: " }
 
   /// Runs until the daemon ends or is stopped.
-  func serve() async throws {
+  func run() async throws {
     let source = DaemonPlan<Self>.Source(
       file: file.config, arguments: CommandContext.arguments, transports: CommandContext.transports)
     if file.check {

@@ -3,21 +3,20 @@ import Glibc
 
 /// The options for the whole process of a daemon, on the command line or before the first section of a file.
 struct DaemonOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("How long running requests may go on after SIGTERM. (default: 10)", valueName: "seconds"))
+  @Option(help: .value("seconds", "How long running requests may go on after SIGTERM. (default: 10)"))
   var drain: Seconds?
 
-  @Option(help: ArgumentHelp("How much to log. (default: info)", valueName: "level"))
+  @Option(help: .value("level", "How much to log. (default: info)"))
   var logLevel: LogLevel?
 
   @Option(
-    help: ArgumentHelp(
-      "The most memory to hold for clients and for the servers that they reach. (default: 64M, or a quarter of the process's memory)",
-      valueName: "size"))
+    help: .value(
+      "size",
+      "The most memory to hold for clients and for the servers that they reach. (default: 64M, or a quarter of the process's memory)"
+    ))
   var memoryBudget: Size?
 
   @OptionGroup var observation: ObservationOptions
-
-  init() {}
 
   func validate() throws {
     try MemoryLimit.check(memoryBudget)
@@ -33,21 +32,20 @@ struct DaemonOptions: ParsableArguments {
 /// The options that a file cannot set.
 struct DaemonFileOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp(
-      "Read options from a file of \"name = value\" lines. Options on the command line override those in the file.",
-      valueName: "file"), completion: .file())
+    help: .value(
+      "file",
+      "Read options from a file of \"name = value\" lines. Options on the command line override those in the file."),
+    completion: .file())
   var config: String?
 
   @Flag(help: "Report the errors in the options and the file, and exit.")
   var check = false
 
   @Option(
-    help: ArgumentHelp(
-      "Its name in byway status. (default: that of the configuration file, or of the command with its process id)",
-      valueName: "name"))
+    help: .value(
+      "name",
+      "Its name in byway status. (default: that of the configuration file, or of the command with its process id)"))
   var instance: String?
-
-  init() {}
 
   /// - Parameter kind: `gateway` or `proxy`.
   /// - Throws: ``CommandFailure`` if the name cannot be that of a folder.

@@ -27,7 +27,6 @@ struct DaemonPlan<Command: DaemonCommand>: Sendable {
   let places: OptionPlaces
 
   var drain: TimeAmount { (daemon.drain ?? Seconds(10)).amount }
-
 }
 
 extension DaemonPlan.Source {

@@ -6,51 +6,48 @@ import Primitives
 /// The devices that a proxy serves by name.
 struct DeviceOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp(
+    help: .value(
+      "name=link[,link]",
       "A device, reached as http://NAME.localhost: its links, the better one first. NAME may be {name}, which the links "
-        + "then have, too: {name}=ssh://{name}/run/byway.sock. {name} alone: every link that has a name. May be repeated.",
-      valueName: "name=link[,link]"),
+        + "then have, too: {name}=ssh://{name}/run/byway.sock. {name} alone: every link that has a name. May be repeated."
+    ),
     completion: .links)
   var device: [String] = []
 
   @Option(
-    help: ArgumentHelp("The title that users see next to a device's name. May be repeated.", valueName: "name=text"))
+    help: .value("name=text", "The title that users see next to a device's name. May be repeated."))
   var deviceTitle: [String] = []
 
   @Option(
-    help: ArgumentHelp(
+    help: .value(
+      "ports",
       "Make a device of each port that is plugged in: serial, or serial:/FOLDER for those in a folder. dns-sd: let others in "
-        + "the network discover the devices, by Avahi. May be repeated.", valueName: "ports"))
+        + "the network discover the devices, by Avahi. May be repeated."))
   var discover: [String] = []
 
   @Option(
-    help: ArgumentHelp(
-      "Gateways dial this link, and each is the device whose name it claims. May be repeated.", valueName: "link"),
+    help: .value("link", "Gateways dial this link, and each is the device whose name it claims. May be repeated."),
     completion: .links)
   var hub: [String] = []
 
   @Option(
-    help: ArgumentHelp(
-      "How many dialing devices may be known at once. (default: 4096, or what the limit of open files allows)",
-      valueName: "count"))
+    help: .value(
+      "count", "How many dialing devices may be known at once. (default: 4096, or what the limit of open files allows)")
+  )
   var maxDevices: Int?
 
   @Option(
-    help: ArgumentHelp(
-      "How many names the gateways of one address may claim without certificates. (default: half of --max-devices)",
-      valueName: "count"))
+    help: .value(
+      "count",
+      "How many names the gateways of one address may claim without certificates. (default: half of --max-devices)"))
   var maxNamesPerPeer: Int?
 
   @Flag(help: "Gateways of one name share its requests. Otherwise the one that dialed last gets them all.")
   var balance = false
 
   @Option(
-    help: ArgumentHelp(
-      "Devices are also reached as NAME.DOMAIN, and byway.DOMAIN lists them. May be repeated.",
-      valueName: "domain"))
+    help: .value("domain", "Devices are also reached as NAME.DOMAIN, and byway.DOMAIN lists them. May be repeated."))
   var suffix: [String] = []
-
-  init() {}
 
   var isEmpty: Bool { device.isEmpty && sources.isEmpty && hub.isEmpty }
 

@@ -4,7 +4,9 @@ import BywayGateway
 import NIOPosix
 
 /// `byway gateway`
-struct GatewayCommand: AsyncParsableCommand {
+struct GatewayCommand: DaemonCommand {
+  typealias Member = Gateway
+
   static let configuration = CommandConfiguration(
     commandName: "gateway",
     abstract: "Runs on the device: accepts HTTP on its links and forwards it to an origin.",
@@ -16,14 +18,6 @@ struct GatewayCommand: AsyncParsableCommand {
   @OptionGroup var member: GatewayOptions
   @OptionGroup var daemon: DaemonOptions
   @OptionGroup var file: DaemonFileOptions
-
-  init() {}
-
-  func run() async throws { try await serve() }
-}
-
-extension GatewayCommand: DaemonCommand {
-  typealias Member = Gateway
 }
 
 extension Gateway: DaemonMember {

@@ -14,21 +14,20 @@ struct GatewayOptions: MemberOptions {
   var origin: String?
 
   @Option(
-    help: ArgumentHelp(
-      "What clients may reach besides the origin: HOST:PORT, HOST:* or *.DOMAIN:PORT; may be repeated.",
-      valueName: "host:port"))
+    help: .value(
+      "host:port", "What clients may reach besides the origin: HOST:PORT, HOST:* or *.DOMAIN:PORT; may be repeated."))
   var allow: [String] = []
 
   @Option(help: .allowUpgrade)
   var allowUpgrade: [String] = []
 
   @Option(
-    help: ArgumentHelp(
-      "The device's name of letters, digits and hyphens, which /.well-known/byway states and a proxy can show.",
-      valueName: "name"))
+    help: .value(
+      "name", "The device's name of letters, digits and hyphens, which /.well-known/byway states and a proxy can show.")
+  )
   var name: String?
 
-  @Option(help: ArgumentHelp("The title that users see next to the name: \"Printer in the hall\".", valueName: "text"))
+  @Option(help: .value("text", "The title that users see next to the name: \"Printer in the hall\"."))
   var title: String?
 
   @OptionGroup(title: "Interception") var interceptors: InterceptorOptions
@@ -36,15 +35,15 @@ struct GatewayOptions: MemberOptions {
   @OptionGroup(title: "TLS of the origin") var peer: PeerOptions
 
   @Option(
-    help: ArgumentHelp(
-      "Connect to the origin and to what is allowed through this HTTP proxy.",
-      valueName: "http://[user:password@]host:port"))
+    help: .value(
+      "http://[user:password@]host:port", "Connect to the origin and to what is allowed through this HTTP proxy."))
   var upstreamProxy: String?
 
   @Option(
-    help: ArgumentHelp(
-      "The Host that the origin sees: client for the name that the client uses, origin for the origin's own, or HOST[:PORT]. (default: client)",
-      valueName: "host"))
+    help: .value(
+      "host",
+      "The Host that the origin sees: client for the name that the client uses, origin for the origin's own, or HOST[:PORT]. (default: client)"
+    ))
   var hostField: String?
 
   @Flag(help: "Spell field names as X-Serial, not x-serial, towards HTTP/1.1 origins that compare case.")
@@ -54,23 +53,19 @@ struct GatewayOptions: MemberOptions {
   var forwarded = false
 
   @Option(
-    help: ArgumentHelp(
-      "How many links may be open at once. (default: 1024, or what the limit of open files allows)", valueName: "count")
+    help: .value("count", "How many links may be open at once. (default: 1024, or what the limit of open files allows)")
   )
   var maxConnections: Int?
 
-  @Option(help: ArgumentHelp("How long a connection to the origin may take. (default: 10)", valueName: "seconds"))
+  @Option(help: .value("seconds", "How long a connection to the origin may take. (default: 10)"))
   var connectTimeout: Seconds?
 
-  @Option(help: ArgumentHelp("How long the origin may take to answer. (default: 60)", valueName: "seconds"))
+  @Option(help: .value("seconds", "How long the origin may take to answer. (default: 60)"))
   var responseTimeout: Seconds?
 
   @Option(
-    help: ArgumentHelp(
-      "How long the origin may pause within a body of declared length. (default: 300)", valueName: "seconds"))
+    help: .value("seconds", "How long the origin may pause within a body of declared length. (default: 300)"))
   var bodyTimeout: Seconds?
-
-  init() {}
 
   func links(of configuration: GatewayConfiguration) -> [OptionLink] {
     zip(link, configuration.links).map { text, link in

@@ -7,7 +7,9 @@ import NIOPosix
 import Primitives
 
 /// `byway proxy`
-struct ProxyCommand: AsyncParsableCommand {
+struct ProxyCommand: DaemonCommand {
+  typealias Member = Proxy
+
   static let configuration = CommandConfiguration(
     commandName: "proxy",
     abstract: "Runs at the user's end: forwards what arrives on one port over the link.",
@@ -19,14 +21,6 @@ struct ProxyCommand: AsyncParsableCommand {
   @OptionGroup var member: ProxyOptions
   @OptionGroup var daemon: DaemonOptions
   @OptionGroup var file: DaemonFileOptions
-
-  init() {}
-
-  func run() async throws { try await serve() }
-}
-
-extension ProxyCommand: DaemonCommand {
-  typealias Member = Proxy
 }
 
 extension Proxy: DaemonMember {

@@ -11,24 +11,25 @@ struct ProxyOptions: MemberOptions {
   @OptionGroup(title: "Devices by name") var devices: DeviceOptions
 
   @Option(
-    help: ArgumentHelp(
+    help: .value(
+      "address",
       "Where clients connect: 127.0.0.1:PORT, unix:PATH, fd:NAME, or https://HOST:PORT?cert=FILE&key=FILE, with &ca=FILE "
-        + "for those of other machines. (required)", valueName: "address"))
+        + "for those of other machines. (required)"))
   var listen: String?
 
   @Flag(help: "Allow --listen on an address that other machines reach. Anyone who reaches it can use the link.")
   var listenAnywhere = false
 
   @Option(
-    help: ArgumentHelp(
-      "A name by which users reach the proxy, besides localhost; any other Host is refused. May be repeated.",
-      valueName: "host[:port]"))
+    help: .value(
+      "host[:port]",
+      "A name by which users reach the proxy, besides localhost; any other Host is refused. May be repeated."))
   var name: [String] = []
 
   @Option(
-    help: ArgumentHelp(
-      "Web pages of this origin may use the proxy; those of others are refused. May be repeated.",
-      valueName: "http://host[:port]"))
+    help: .value(
+      "http://host[:port]", "Web pages of this origin may use the proxy; those of others are refused. May be repeated.")
+  )
   var allowPage: [String] = []
 
   @Option(help: .allowUpgrade)
@@ -39,23 +40,21 @@ struct ProxyOptions: MemberOptions {
   @OptionGroup(title: "Interception") var interceptors: InterceptorOptions
 
   @Option(
-    help: ArgumentHelp(
+    help: .value(
+      "folder",
       "Cache responses in this folder: for one user if --listen is a Unix socket of theirs, "
-        + "otherwise only what is meant for all users.", valueName: "folder"), completion: .directory)
+        + "otherwise only what is meant for all users."), completion: .directory)
   var cache: String?
 
   @OptionGroup(title: "Decrypting https") var tlsInterception: TLSInterceptionOptions
 
   @Option(
-    help: ArgumentHelp(
-      "How many clients may be connected at once. (default: 1024, or what the limit of open files allows)",
-      valueName: "count"))
+    help: .value(
+      "count", "How many clients may be connected at once. (default: 1024, or what the limit of open files allows)"))
   var maxConnections: Int?
 
-  @Option(help: ArgumentHelp("How long a request waits for a link that is down. (default: 5)", valueName: "seconds"))
+  @Option(help: .value("seconds", "How long a request waits for a link that is down. (default: 5)"))
   var linkTimeout: Seconds?
-
-  init() {}
 
   static var lists: Set<String> { ["--device", "--device-title"] }
 

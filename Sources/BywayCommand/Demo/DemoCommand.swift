@@ -20,16 +20,14 @@ struct DemoCommand: AsyncParsableCommand {
   @Flag(help: "Take the tour, report its results, and exit.")
   var once = false
 
-  @Option(help: ArgumentHelp("Repeat the line's errors of an earlier run. Random by default.", valueName: "number"))
+  @Option(help: .value("number", "Repeat the line's errors of an earlier run. Random by default."))
   var seed: UInt64?
 
-  @Option(help: ArgumentHelp("Where the proxy listens.", valueName: "address"))
+  @Option(help: .value("address", "Where the proxy listens."))
   var listen = "127.0.0.1:0"
 
-  @Option(help: ArgumentHelp("How much to log.", valueName: "level"))
+  @Option(help: .value("level", "How much to log."))
   var logLevel = LogLevel.error
-
-  init() {}
 
   func run() async throws {
     if once { try await tour() } else { try await show() }

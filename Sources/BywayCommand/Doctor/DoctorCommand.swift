@@ -16,9 +16,9 @@ struct DoctorCommand: AsyncParsableCommand {
       """)
 
   @Argument(
-    help: ArgumentHelp(
-      "The link: an address such as unix:/run/byway.sock, or a name that byway links lists. (default: $BYWAY_LINK)",
-      valueName: "link"),
+    help: .value(
+      "link",
+      "The link: an address such as unix:/run/byway.sock, or a name that byway links lists. (default: $BYWAY_LINK)"),
     completion: .links)
   var place: String?
 
@@ -29,8 +29,6 @@ struct DoctorCommand: AsyncParsableCommand {
 
   @Flag(help: "Fix what can be fixed without harm, and examine again. Asks before it stops anything.")
   var fix = false
-
-  init() {}
 
   func validate() throws {
     if place != nil, option.link != nil { throw ValidationError("The link is given twice: leave out --link.") }

@@ -6,35 +6,31 @@ import Logging
 /// The options for the interceptors of a daemon; [docs/interceptors.md] describes each of them.
 struct InterceptorOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp("Record every exchange into a HAR file, without bodies and secrets.", valueName: "file.har"),
+    help: .value("file.har", "Record every exchange into a HAR file, without bodies and secrets."),
     completion: .file())
   var trace: String?
 
   @Option(
-    help: ArgumentHelp("Answer the requests that match the rules in this file.", valueName: "file"), completion: .file()
+    help: .value("file", "Answer the requests that match the rules in this file."), completion: .file()
   )
   var stub: String?
 
   @Option(
-    help: ArgumentHelp("Record answers into this folder, for --replay.", valueName: "folder"), completion: .directory)
+    help: .value("folder", "Record answers into this folder, for --replay."), completion: .directory)
   var record: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Answer only from recordings of --record or the inspector.", valueName: "folder or file"),
+    help: .value("folder or file", "Answer only from recordings of --record or the inspector."),
     completion: .directory)
   var replay: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Log in if an origin asks for it, with the names and passwords of a netrc file.", valueName: "file"),
+    help: .value("file", "Log in if an origin asks for it, with the names and passwords of a netrc file."),
     completion: .file())
   var auth: String?
 
   @Flag(help: "Compress bodies on the link, if its other end has --compress too.")
   var compress = false
-
-  init() {}
 
   /// Opens what the interceptors need.
   /// - Parameters:

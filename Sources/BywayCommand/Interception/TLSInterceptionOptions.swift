@@ -9,12 +9,9 @@ import TLSInterception
 struct TLSInterceptionOptions: ParsableArguments {
   @Option(
     name: .customLong("inspect-tls"),
-    help: ArgumentHelp(
-      "Decrypt https to these hosts, with certificates of the local authority. See: byway trust authority.",
-      valueName: "host,…"))
+    help: .value(
+      "host,…", "Decrypt https to these hosts, with certificates of the local authority. See: byway trust authority."))
   var inspectTLS: [String] = []
-
-  init() {}
 
   /// Applies the options. Call it after adding the interceptors that see the decrypted requests.
   /// - Throws: ``CommandFailure`` or ``BywayError`` if there is no authority, or a host is invalid.

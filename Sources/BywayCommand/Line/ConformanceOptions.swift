@@ -16,18 +16,15 @@ struct ConformanceOptions: ParsableArguments {
   @Flag(help: "With --conform: leave out the checks that wait for timers of many seconds.")
   var quick = false
 
-  @Option(help: ArgumentHelp("With --conform: only checks whose title contains this.", valueName: "text"))
+  @Option(help: .value("text", "With --conform: only checks whose title contains this."))
   var only = ""
 
   @Option(
-    help: ArgumentHelp(
-      "With --conform: how late a frame may come because of the machine and its adapters; 50ms by default.",
-      valueName: "time"))
+    help: .value(
+      "time", "With --conform: how late a frame may come because of the machine and its adapters; 50ms by default."))
   var tolerance: Span?
 
   static let usualTolerance = Span(.milliseconds(50))
-
-  init() {}
 
   var isPlain: Bool { !quick && only.isEmpty && tolerance == nil }
 }

@@ -22,17 +22,15 @@ struct LineCommand: AsyncParsableCommand {
       to open, unless there is a device already.
       """)
 
-  @Argument(help: ArgumentHelp("The path of the device of end a, for example /tmp/ttyA.", valueName: "path-a"))
+  @Argument(help: .value("path-a", "The path of the device of end a, for example /tmp/ttyA."))
   var pathA: String
 
-  @Argument(help: ArgumentHelp("The path of the device of end b. Not with --conform.", valueName: "path-b"))
+  @Argument(help: .value("path-b", "The path of the device of end b. Not with --conform."))
   var pathB: String?
 
   @OptionGroup var options: LineOptions
 
   @OptionGroup(title: "Conformance") var conformance: ConformanceOptions
-
-  init() {}
 
   func validate() throws {
     guard conformance.role == nil else {

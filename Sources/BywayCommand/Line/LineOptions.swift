@@ -3,55 +3,54 @@ import LineEmulation
 
 /// The properties and the faults of a line.
 struct LineOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Bits per second; a byte takes ten of them.", valueName: "rate"))
+  @Option(help: .value("rate", "Bits per second; a byte takes ten of them."))
   var baud = 115_200
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("How far the transmitters' clocks are off, such as +2%.", valueName: "share"))
+    help: .value("share", "How far the transmitters' clocks are off, such as +2%."))
   var clock = Share(0)
 
   @Option(
-    help: ArgumentHelp(
-      "Bytes that a device buffers before a program has to wait: usually 4096 or 20480.", valueName: "bytes"))
+    help: .value("bytes", "Bytes that a device buffers before a program has to wait: usually 4096 or 20480."))
   var queue = 4096
 
   @Option(
-    help: ArgumentHelp("Pass on what has arrived only this often, as an FTDI adapter does: 16ms.", valueName: "time"))
+    help: .value("time", "Pass on what has arrived only this often, as an FTDI adapter does: 16ms."))
   var batch = Span(.zero)
 
-  @Option(help: ArgumentHelp("Share of bits that arrive flipped, such as 1e-5.", valueName: "share"))
+  @Option(help: .value("share", "Share of bits that arrive flipped, such as 1e-5."))
   var bitErrors = Share(0)
 
   @Option(
-    help: ArgumentHelp(
-      "Bit errors in bursts: 50/10000@0.1 has 50 bytes in a row, of 10,000, in which a tenth of the bits is wrong.",
-      valueName: "length/every@share"))
+    help: .value(
+      "length/every@share",
+      "Bit errors in bursts: 50/10000@0.1 has 50 bytes in a row, of 10,000, in which a tenth of the bits is wrong."))
   var bursts: BurstArgument?
 
-  @Option(help: ArgumentHelp("Share of bytes that never arrive, such as 0.1%.", valueName: "share"))
+  @Option(help: .value("share", "Share of bytes that never arrive, such as 0.1%."))
   var drop = Share(0)
 
-  @Option(help: ArgumentHelp("Share of bytes that arrive twice.", valueName: "share"))
+  @Option(help: .value("share", "Share of bytes that arrive twice."))
   var duplicate = Share(0)
 
-  @Option(help: ArgumentHelp("Bytes that arrive without being sent, for each that is sent.", valueName: "share"))
+  @Option(help: .value("share", "Bytes that arrive without being sent, for each that is sent."))
   var insert = Share(0)
 
-  @Option(help: ArgumentHelp("How much later every byte arrives, such as 5ms.", valueName: "time"))
+  @Option(help: .value("time", "How much later every byte arrives, such as 5ms."))
   var latency = Span(.zero)
 
-  @Option(help: ArgumentHelp("A random delay on top, up to this much for each byte.", valueName: "time"))
+  @Option(help: .value("time", "A random delay on top, up to this much for each byte."))
   var jitter = Span(.zero)
 
-  @Option(help: ArgumentHelp("How often a kernel log line appears on the same wire, such as 1s.", valueName: "time"))
+  @Option(help: .value("time", "How often a kernel log line appears on the same wire, such as 1s."))
   var logLineEvery = Span(.zero)
 
   @Option(
-    help: ArgumentHelp("Bytes per second that readers take; they lose the rest.", valueName: "bytes"))
+    help: .value("bytes", "Bytes per second that readers take; they lose the rest."))
   var slowReader: Int?
 
-  @Option(help: ArgumentHelp("Apply faults only to what this end sends: a or b.", valueName: "end"))
+  @Option(help: .value("end", "Apply faults only to what this end sends: a or b."))
   var onlyFrom: LineEnd?
 
   @Option(
@@ -64,15 +63,14 @@ struct LineOptions: ParsableArguments {
   var cut: [CutArgument] = []
 
   @Option(
-    help: ArgumentHelp(
-      "The end whose device a hang-up takes away, a or b; what the other end sends during that time is lost. Both by default.",
-      valueName: "end"))
+    help: .value(
+      "end",
+      "The end whose device a hang-up takes away, a or b; what the other end sends during that time is lost. Both by default."
+    ))
   var cutEnd: LineEnd?
 
-  @Option(help: ArgumentHelp("Repeat the decisions of an earlier run. Random by default.", valueName: "number"))
+  @Option(help: .value("number", "Repeat the decisions of an earlier run. Random by default."))
   var seed: UInt64?
-
-  init() {}
 
   /// Whether the line has no faults.
   var isPlain: Bool {

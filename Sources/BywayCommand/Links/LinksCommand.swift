@@ -15,8 +15,6 @@ struct LinksCommand: AsyncParsableCommand {
   @Flag(help: "Open each link, and show how long a round trip takes or why it fails.")
   var ping = false
 
-  init() {}
-
   func run() async throws {
     let transports = CommandContext.transports
     let namedLinks = try NamedLinks()

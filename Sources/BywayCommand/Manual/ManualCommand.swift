@@ -11,14 +11,12 @@ struct ManualCommand: ParsableCommand {
     abstract: "Writes the manual pages of this program into a folder, below man1 and man5; or what its files may say.",
     shouldDisplay: false)
 
-  @Argument(help: ArgumentHelp("For example /usr/local/share/man.", valueName: "folder"), completion: .directory)
+  @Argument(help: .value("folder", "For example /usr/local/share/man."), completion: .directory)
   var folder: String
 
   @Flag(
     help: "Write gateway.conf and proxy.conf instead: each option as a comment, with what it means and its default.")
   var examples = false
-
-  init() {}
 
   func run() throws {
     mkdir(folder, 0o755)

@@ -4,49 +4,46 @@ import Byway
 /// The options for what can be observed of a daemon from outside, on the command line or before the first section of a file.
 struct ObservationOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp(
-      "Serve metrics for Prometheus here, at /metrics: 127.0.0.1:9464 or unix:PATH.", valueName: "address"))
+    help: .value("address", "Serve metrics for Prometheus here, at /metrics: 127.0.0.1:9464 or unix:PATH."))
   var metrics: String?
 
   @Flag(help: "Allow --metrics on an address that other machines reach. Anyone who reaches it can read them.")
   var metricsAnywhere = false
 
   @Option(
-    help: ArgumentHelp(
-      "Serve a page here that shows the exchanges and the links underneath: 127.0.0.1:4040 or unix:PATH.",
-      valueName: "address"))
+    help: .value(
+      "address", "Serve a page here that shows the exchanges and the links underneath: 127.0.0.1:4040 or unix:PATH."))
   var inspect: String?
 
   @Option(
-    help: ArgumentHelp(
-      "How much of each body the inspector keeps in memory. All bodies get an eighth of --memory-budget. (default: 1M)",
-      valueName: "size"))
+    help: .value(
+      "size",
+      "How much of each body the inspector keeps in memory. All bodies get an eighth of --memory-budget. (default: 1M)")
+  )
   var inspectBodies: Size?
 
   @Flag(help: "Let the inspector show passwords, cookies and tokens to anyone who opens its page.")
   var inspectSecrets = false
 
   @Option(
-    help: ArgumentHelp(
-      "Write a line for each exchange to this file, or with - to standard output. SIGUSR1 opens it again.",
-      valueName: "file"), completion: .file())
+    help: .value(
+      "file", "Write a line for each exchange to this file, or with - to standard output. SIGUSR1 opens it again."),
+    completion: .file())
   var accessLog: String?
 
   @Option(
-    help: ArgumentHelp(
-      "How those lines look: combined as Apache's, or json with all that is known. (default: combined)",
-      valueName: "format"))
+    help: .value(
+      "format", "How those lines look: combined as Apache's, or json with all that is known. (default: combined)"))
   var accessLogFormat: AccessLogFormat?
 
   @Option(
-    help: ArgumentHelp(
+    help: .value(
+      "format",
       "How the log on standard error looks: text, json, or journal, with priorities for systemd. "
-        + "(default: journal under systemd, else text)", valueName: "format"))
+        + "(default: journal under systemd, else text)"))
   var logFormat: LogFormat?
 
   private static let mostBodies = 64 << 20
-
-  init() {}
 
   /// The options that cannot change while a daemon runs, with their values as text.
   var fixed: [String: String] {

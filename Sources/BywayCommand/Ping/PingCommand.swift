@@ -17,15 +17,13 @@ struct PingCommand: AsyncParsableCommand {
 
   @Option(
     name: .customShort("c", allowingJoined: true),
-    help: ArgumentHelp("Stop after this many; without it, Ctrl-C stops.", valueName: "count"))
+    help: .value("count", "Stop after this many; without it, Ctrl-C stops."))
   var count: Int?
 
   @Option(
     name: [.customShort("i", allowingJoined: true), .long],
-    help: ArgumentHelp("Time between two pings.", valueName: "seconds"))
+    help: .value("seconds", "Time between two pings."))
   var interval = Seconds(1)
-
-  init() {}
 
   func validate() throws {
     if let count, count < 1 { throw ValidationError("-c must be at least 1.") }

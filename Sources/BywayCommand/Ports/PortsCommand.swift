@@ -14,8 +14,6 @@ struct PortsCommand: ParsableCommand {
   @Flag(help: "Write a JSON array of objects instead.")
   var json = false
 
-  init() {}
-
   func run() throws {
     let table = PortTable(try CommandContext.transports.ports())
     try StandardStream.output.write(json ? table.json : table.text)

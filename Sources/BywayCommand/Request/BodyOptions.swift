@@ -7,27 +7,28 @@ struct BodyOptions: ParsableArguments {
   @Option(
     name: [.customShort("d", allowingJoined: true), .customLong("data"), .customLong("data-binary")],
     parsing: .unconditionalSingleValue,
-    help: ArgumentHelp(
+    help: .value(
+      "data",
       "Send this as the body: text, @FILE, or @- for standard input. Several are joined with &. A file is sent unchanged, as by "
-        + "curl's --data-binary.", valueName: "data"))
+        + "curl's --data-binary."))
   var data: [String] = []
 
   @Option(
     name: [.customShort("F", allowingJoined: true), .customLong("form")], parsing: .unconditionalSingleValue,
-    help: ArgumentHelp(
+    help: .value(
+      "name=content",
       "Send a form's field: name=text, name=@FILE (;type=… and ;filename=… may follow), or name=<FILE for the text in a file. May "
-        + "be repeated.", valueName: "name=content"))
+        + "be repeated."))
   var form: [String] = []
 
   @Option(
     name: [.customShort("T", allowingJoined: true), .customLong("upload-file")], parsing: .unconditional,
-    help: ArgumentHelp(
-      "Send this file as the body; - is standard input. The URL is used as it is: unlike curl's, it gets no file name at its end.",
-      valueName: "file"),
+    help: .value(
+      "file",
+      "Send this file as the body; - is standard input. The URL is used as it is: unlike curl's, it gets no file name at its end."
+    ),
     completion: .file())
   var uploadFile: String?
-
-  init() {}
 
   /// The method of a request if the user gives none.
   var method: HTTPRequest.Method {

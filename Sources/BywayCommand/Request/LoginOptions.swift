@@ -8,17 +8,16 @@ import Primitives
 struct LoginOptions: ParsableArguments {
   @Option(
     name: [.customShort("u", allowingJoined: true), .customLong("user")], parsing: .unconditional,
-    help: ArgumentHelp(
+    help: .value(
+      "name:password",
       "Log in if the origin asks for it, with Digest if it offers that and Basic otherwise; curl sends Basic unasked. Other "
-        + "users of this machine can see it: --auth keeps it in a file.", valueName: "name:password"))
+        + "users of this machine can see it: --auth keeps it in a file."))
   var user: String?
 
   @Option(
-    help: ArgumentHelp("Log in the same way with the names and passwords of a netrc file.", valueName: "file"),
+    help: .value("file", "Log in the same way with the names and passwords of a netrc file."),
     completion: .file())
   var auth: String?
-
-  init() {}
 
   /// - Parameter url: A URL whose user information is a login as well.
   /// - Throws: ``CommandFailure`` or ``BywayError`` if the options contradict each other, or are invalid.

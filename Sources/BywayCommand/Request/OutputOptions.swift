@@ -5,9 +5,7 @@ import Byway
 struct OutputOptions: ParsableArguments {
   @Option(
     name: [.customShort("o", allowingJoined: true), .customLong("output")], parsing: .unconditional,
-    help: ArgumentHelp(
-      "Write the body to a file; - is standard output. It is FILE.part until it is complete.",
-      valueName: "file"),
+    help: .value("file", "Write the body to a file; - is standard output. It is FILE.part until it is complete."),
     completion: .file())
   var output: String?
 
@@ -18,9 +16,10 @@ struct OutputOptions: ParsableArguments {
 
   @Option(
     name: [.customShort("C", allowingJoined: true), .customLong("continue-at")], parsing: .unconditional,
-    help: ArgumentHelp(
+    help: .value(
+      "-",
       "Resume a partial download: -C -, with -o or -O. Unlike curl, it takes no other offset, starts over if the "
-        + "content has changed, and continues by itself when the link is lost.", valueName: "-"))
+        + "content has changed, and continues by itself when the link is lost."))
   var continueAt: String?
 
   @Flag(name: [.customShort("i"), .customLong("include")], help: "Show the response's head before its body.")
@@ -41,12 +40,11 @@ struct OutputOptions: ParsableArguments {
 
   @Option(
     name: [.customShort("w", allowingJoined: true), .customLong("write-out")], parsing: .unconditional,
-    help: ArgumentHelp(
-      "Write this to standard output after the transfer, with %{http_code}, %{time_total} and the like replaced, and %header{NAME}.",
-      valueName: "format"))
+    help: .value(
+      "format",
+      "Write this to standard output after the transfer, with %{http_code}, %{time_total} and the like replaced, and %header{NAME}."
+    ))
   var writeOut: String?
-
-  init() {}
 
   /// - Returns: `nil` for standard output.
   /// - Throws: ``CommandFailure`` if the options contradict each other.

@@ -30,7 +30,7 @@ struct RequestCommand: AsyncParsableCommand {
 
   @Option(
     name: [.customShort("m", allowingJoined: true), .customLong("max-time")],
-    help: ArgumentHelp("Give up after this many seconds, including the body.", valueName: "seconds"))
+    help: .value("seconds", "Give up after this many seconds, including the body."))
   var maxTime: Seconds?
 
   @Flag(
@@ -44,8 +44,6 @@ struct RequestCommand: AsyncParsableCommand {
   @OptionGroup(title: "Login") var login: LoginOptions
 
   @OptionGroup(title: "TLS of https://") var peer: PeerOptions
-
-  init() {}
 
   func run() async throws {
     let link = try link.link(in: CommandContext.transports)

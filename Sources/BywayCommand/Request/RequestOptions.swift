@@ -15,16 +15,13 @@ struct RequestOptions: ParsableArguments {
 
   @Option(
     name: [.customShort("H", allowingJoined: true), .customLong("header")], parsing: .unconditionalSingleValue,
-    help: ArgumentHelp(
-      "A field of the request; \"Name:\" leaves a default one out. May be repeated.", valueName: "field"))
+    help: .value("field", "A field of the request; \"Name:\" leaves a default one out. May be repeated."))
   var header: [String] = []
 
   @OptionGroup var content: BodyOptions
 
-  @Argument(help: ArgumentHelp("http://HOST/PATH, https://HOST/PATH or /PATH.", valueName: "url"))
+  @Argument(help: .value("url", "http://HOST/PATH, https://HOST/PATH or /PATH."))
   var url: String
-
-  init() {}
 
   /// - Throws: ``CommandFailure`` or ``BywayError`` if the request cannot be sent like this.
   func request() throws -> Request {

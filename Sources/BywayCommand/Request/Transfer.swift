@@ -7,10 +7,7 @@ import Primitives
 struct Transfer: Sendable {
   /// The choice of what the user sees of it.
   struct Look: Sendable {
-    let showsHead: Bool
-    let failsOnStatus: Bool
-    let isVerbose: Bool
-    let isSilent: Bool
+    let showsHead, failsOnStatus, isVerbose, isSilent: Bool
   }
 
   let link: Link

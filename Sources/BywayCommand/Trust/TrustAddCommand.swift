@@ -16,11 +16,11 @@ extension TrustCommand {
     var host: String
 
     @Argument(
-      help: ArgumentHelp("A PEM file, or sha256//BASE64 of the key.", valueName: "file"),
+      help: .value("file", "A PEM file, or sha256//BASE64 of the key."),
       completion: .file(extensions: ["pem", "crt", "cer"]))
     var file: String?
 
-    @Option(help: ArgumentHelp("Fetch the certificate through this link.", valueName: "link"), completion: .links)
+    @Option(help: .value("link", "Fetch the certificate through this link."), completion: .links)
     var link: String?
 
     @Flag(help: "Do not ask. If someone intercepts the connection now, you will trust them.")

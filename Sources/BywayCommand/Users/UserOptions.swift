@@ -6,30 +6,29 @@ import Primitives
 /// The rights of users to a proxy's devices, and the ways in which users are identified.
 struct UserOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp(
+    help: .value(
+      "file",
       "Which user may use which devices: lines such as \"alice = printer board-*\". Users are identified by the certificates "
-        + "that the ca= of --listen asks for, by --users or by --user-header.", valueName: "file"),
+        + "that the ca= of --listen asks for, by --users or by --user-header."),
     completion: .file())
   var rights: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Users log in with the passwords of this file, as htpasswd -B writes it. Needs TLS, 127.0.0.1 or a Unix socket.",
-      valueName: "file"), completion: .file())
+    help: .value(
+      "file",
+      "Users log in with the passwords of this file, as htpasswd -B writes it. Needs TLS, 127.0.0.1 or a Unix socket."),
+    completion: .file())
   var users: String?
 
   @Option(
-    help: ArgumentHelp(
-      "A reverse proxy names the user in this field. Needs --listen on a Unix socket.", valueName: "field"))
+    help: .value("field", "A reverse proxy names the user in this field. Needs --listen on a Unix socket."))
   var userHeader: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Write to this file when a user begins or ends to use a device, or is refused. SIGUSR1 opens it again.",
-      valueName: "file"), completion: .file())
+    help: .value(
+      "file", "Write to this file when a user begins or ends to use a device, or is refused. SIGUSR1 opens it again."),
+    completion: .file())
   var auditLog: String?
-
-  init() {}
 
   /// - Throws: ``CommandFailure`` or ``BywayError``.
   func check() throws {
