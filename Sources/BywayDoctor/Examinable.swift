@@ -4,7 +4,7 @@ package import Byway
 package protocol Examinable: Transport {
   /// Makes its checks in order, until one finds a fault.
   /// - Returns: the state of the medium, for later checks.
-  func examine(_ address: LinkAddress, in examination: Examination) async throws(Examination.Over) -> MediumState
+  func examine(_ address: LinkAddress, in checks: Examination) async throws(Examination.Over) -> MediumState
 
   /// The transport that an examination uses instead of this one, if this one would leave traces, such as an entry for a new host.
   var examined: any Examinable { get }

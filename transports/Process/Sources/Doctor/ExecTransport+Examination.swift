@@ -3,11 +3,9 @@ package import BywayDoctor
 import Glibc
 
 extension ExecTransport: Examinable {
-  package func examine(
-    _ address: LinkAddress, in examination: Examination
-  ) async throws(Examination.Over) -> MediumState {
-    let program = try await examination.make(ProgramCheck(address: address))
-    try await examination.make(ExecutableCheck(path: program))
+  package func examine(_ address: LinkAddress, in checks: Examination) async throws(Examination.Over) -> MediumState {
+    let program = try await checks.make(ProgramCheck(address: address))
+    try await checks.make(ExecutableCheck(path: program))
     return .free
   }
 

@@ -4,17 +4,15 @@ import BywayTLS
 import NIOCore
 
 extension TLSTransport: Examinable {
-  package func examine(
-    _ address: LinkAddress, in examination: Examination
-  ) async throws(Examination.Over) -> MediumState {
+  package func examine(_ address: LinkAddress, in checks: Examination) async throws(Examination.Over) -> MediumState {
     guard address[option: "open"] != "listen" else { return .unasked }
-    let endpoint = try await examination.make(TLSFilesCheck(address: address))
-    let addresses = try await examination.make(NameCheck(host: endpoint.host, port: endpoint.port))
-    let reached = try await examination.make(
+    let endpoint = try await checks.make(TLSFilesCheck(address: address))
+    let addresses = try await checks.make(NameCheck(host: endpoint.host, port: endpoint.port))
+    let reached = try await checks.make(
       ReachCheck(
         to: "\(LinkAddress.HostPort(host: endpoint.host, port: endpoint.port))", of: "\"byway gateway\"", at: addresses)
     )
-    try await examination.make(TLSHandshakeCheck(transport: self, address: address, endpoint: reached))
+    try await checks.make(TLSHandshakeCheck(transport: self, address: address, endpoint: reached))
     return .free
   }
 

@@ -2,17 +2,15 @@ package import Byway
 package import BywayDoctor
 
 extension UnixTransport: Examinable {
-  package func examine(
-    _ address: LinkAddress, in examination: Examination
-  ) async throws(Examination.Over) -> MediumState {
+  package func examine(_ address: LinkAddress, in checks: Examination) async throws(Examination.Over) -> MediumState {
     // With `open=listen` this end creates the file, and the peer dials.
     guard address[option: "open"] != "listen" else {
-      await examination.skip(SocketFileCheck.self, because: "The far end dials.")
+      await checks.skip(SocketFileCheck.self, because: "The far end dials.")
       return .unasked
     }
-    let file = try await examination.make(SocketFileCheck(address: address))
-    try await examination.make(SocketPermissionCheck(path: file))
-    try await examination.make(ConnectionCheck(to: address, over: self) { Diagnosis(.nobodyListens, $0.message) })
+    let file = try await checks.make(SocketFileCheck(address: address))
+    try await checks.make(SocketPermissionCheck(path: file))
+    try await checks.make(ConnectionCheck(to: address, over: self) { Diagnosis(.nobodyListens, $0.message) })
     return .free
   }
 }
