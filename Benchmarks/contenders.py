@@ -3,9 +3,10 @@ import argparse
 import contextlib
 import os
 import pathlib
+import re
 import shutil
-import signal
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -121,14 +122,18 @@ class Process:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self):
-        if self.child.poll() is None:
-            self.child.send_signal(signal.SIGTERM)
-            try:
-                self.child.wait(5)
-            except subprocess.TimeoutExpired:
-                self.child.kill()
-                self.child.wait()
+        stop(self.child)
         self.log.close()
+
+
+def stop(child):
+    """Ends a process."""
+    child.terminate()
+    try:
+        child.wait(5)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
 
 
 def program(name, package):
@@ -145,6 +150,13 @@ def run(description, measure, rounds):
     parser.add_argument("--seconds", type=int, default=3, help="of load in each round (default: 3)")
     parser.add_argument("--rounds", type=int, default=rounds)
     options = parser.parse_args()
+    with workplace() as (folder, _, start):
+        print(measure(options, folder, start))
+
+
+@contextlib.contextmanager
+def workplace():
+    """A temporary folder, a stack of what ends with it, and `start(server)`, which ensures that a server ends."""
     with tempfile.TemporaryDirectory(prefix="bw-", dir="/tmp") as name, contextlib.ExitStack() as running:
         folder = pathlib.Path(name)
         folder.chmod(0o755)
@@ -153,7 +165,36 @@ def run(description, measure, rounds):
             running.callback(server.stop)
             return server
 
-        print(measure(options, folder, start))
+        yield folder, running, start
+
+
+def compare(rows, options):
+    """Loads servers in interleaved rounds, and returns the rows of a table. `rows` has a server and the arguments of ``load`` for each name."""
+    results = {name: [] for name in rows}
+    for number in range(options.rounds):
+        names = list(rows)
+        for name in names[number % 2:] + names[:number % 2]:
+            server, *arguments = rows[name]
+            before = server.busy()
+            count = load(server, options.seconds, *arguments)
+            results[name].append(((server.busy() - before) / count * 1e6, count / options.seconds))
+            print(f"round {number + 1} {name}: {results[name][-1][0]:.2f} µs, {results[name][-1][1]:,.0f}/s", file=sys.stderr)
+    lines = ["| | processor time a request | requests/s |", "|---|---|---|"]
+    for name, values in results.items():
+        cost, rate = (statistics.median(column) for column in zip(*values))
+        lines.append(f"| {name} | {cost:.2f} µs | {rate:,.0f} |")
+    return lines
+
+
+def load(server, seconds, *arguments):
+    """Returns the number of responses to HTTP/1.1 requests of 32 clients."""
+    command = [
+        program("h2load", "nghttp2-client"), "--h1", "-c", 32, "-D", seconds, "--base-uri", f"unix:{server.socket}", *arguments]
+    run = subprocess.run(["taskset", "-c", "1", *map(str, command)], capture_output=True, text=True, timeout=300)
+    counts = {word: int(re.search(rf"(\d+) {word}", run.stdout)[1]) for word in ("succeeded", "failed")}
+    if counts["failed"] or not counts["succeeded"] or "0 3xx, 0 4xx, 0 5xx" not in run.stdout:
+        sys.exit(f"not every request was answered:\n{run.stdout}{run.stderr}")
+    return counts["succeeded"]
 
 
 def fresh(folder, name):

@@ -7,17 +7,13 @@ First it measures the start time and resident memory of a proxy with a thousand 
 the same small requests through a proxy with one link, and through one with a thousand named devices, in interleaved rounds.
 The difference in processor time is the cost of finding a device.
 """
-import re
-import statistics
 import subprocess
-import sys
 import time
 
 import contenders
 
 DEVICES = 1000
 USED = 10
-CLIENTS = 32
 
 
 def measure(options, folder, start):
@@ -47,35 +43,11 @@ def measure(options, folder, start):
              f"http://d{number}.localhost/"], check=True)
     memory = many.memory()[0]
 
-    rows = {"one link": (one, "localhost"), f"{DEVICES} by name": (many, "d7.localhost")}
-    results = {name: [] for name in rows}
-    for number in range(options.rounds):
-        names = list(rows)
-        for name in names[number % 2:] + names[:number % 2]:
-            server, host = rows[name]
-            before = server.busy()
-            count = load(server, host, options.seconds)
-            results[name].append(((server.busy() - before) / count * 1e6, count / options.seconds))
-            print(f"round {number + 1} {name}: {results[name][-1][0]:.2f} µs, {results[name][-1][1]:,.0f}/s", file=sys.stderr)
+    rows = {"one link": (one, "http://localhost/"), f"{DEVICES} by name": (many, "http://d7.localhost/")}
     lines = [
         f"start with {DEVICES} devices: {started * 1000:.0f} ms; resident, {USED} of them used: {memory:.1f} MiB", "",
-        "| | processor time a request | requests/s |", "|---|---|---|"]
-    for name, values in results.items():
-        cost, rate = (statistics.median(column) for column in zip(*values))
-        lines.append(f"| {name} | {cost:.2f} µs | {rate:,.0f} |")
+        *contenders.compare(rows, options)]
     return "\n".join(lines)
-
-
-def load(server, host, seconds):
-    """Returns the number of responses."""
-    command = [
-        contenders.program("h2load", "nghttp2-client"), "--h1", "-c", CLIENTS, "-D", seconds,
-        "--base-uri", f"unix:{server.socket}", f"http://{host}/"]
-    run = subprocess.run(["taskset", "-c", "1", *map(str, command)], capture_output=True, text=True, timeout=300)
-    counts = {word: int(re.search(rf"(\d+) {word}", run.stdout)[1]) for word in ("succeeded", "failed")}
-    if counts["failed"] or not counts["succeeded"] or "0 3xx, 0 4xx, 0 5xx" not in run.stdout:
-        sys.exit(f"not every request was answered:\n{run.stdout}{run.stderr}")
-    return counts["succeeded"]
 
 
 if __name__ == "__main__":

@@ -8,15 +8,12 @@ Rounds are interleaved, so that a disturbance of the machine affects all. Median
 the absolute numbers, which are valid for this machine and hour only.
 """
 import argparse
-import contextlib
 import json
 import os
-import pathlib
 import re
 import statistics
 import subprocess
 import sys
-import tempfile
 
 import contenders
 
@@ -26,9 +23,7 @@ MEBIBYTE = 1 << 20
 
 def main():
     options = parse()
-    with tempfile.TemporaryDirectory(prefix="bw-", dir="/tmp") as name, contextlib.ExitStack() as running:
-        folder = pathlib.Path(name)
-        folder.chmod(0o755)
+    with contenders.workplace() as (folder, running, _):
         results = measure(options, folder, running)
     print(json.dumps(results, indent=2) if options.json else table(results, options))
 

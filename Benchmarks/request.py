@@ -6,13 +6,10 @@
 Both start as processes, send a request to the same gateway in front of nginx, and end. Most of the time is the start. Runs are interleaved.
 """
 import argparse
-import contextlib
-import pathlib
 import resource
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 import contenders
@@ -23,14 +20,7 @@ def main():
     parser.add_argument("--byway", metavar="PATH", required=True, help="the command, built for release")
     parser.add_argument("--rounds", type=int, default=60)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="bw-", dir="/tmp") as name, contextlib.ExitStack() as running:
-        folder = pathlib.Path(name)
-        folder.chmod(0o755)
-
-        def start(server):
-            running.callback(server.stop)
-            return server
-
+    with contenders.workplace() as (folder, _, start):
         files = contenders.fresh(folder, "files")
         origin = start(contenders.nginx_origin(1, contenders.fresh(folder, "origin"), files))
         gateway = start(contenders.byway_gateway(options.byway)(0, contenders.fresh(folder, "gateway"), origin.socket))

@@ -12,13 +12,11 @@ import asyncio
 import contextlib
 import getpass
 import os
-import pathlib
 import shutil
 import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
@@ -44,9 +42,7 @@ MACs {mac}
 
 def main():
     options = parse()
-    with tempfile.TemporaryDirectory(prefix="bw-", dir="/tmp") as name, contextlib.ExitStack() as running:
-        folder = pathlib.Path(name)
-        folder.chmod(0o755)
+    with contenders.workplace() as (folder, running, _):
         rig = Rig(options, folder, running)
         print("| measure | target | ratio to `ssh -L` | byway | ssh -L |\n|---|---|---|---|---|")
         throughput(options, rig, "64 MiB down on loopback, MiB/s", "", rig.direct, "down")
@@ -119,7 +115,7 @@ class Rig:
             curl(f"http://127.0.0.1:{local}/")
             return time.monotonic() - begun
         finally:
-            stop(process)
+            contenders.stop(process)
 
     def ssh(self, port, hosts):
         return [
@@ -128,17 +124,8 @@ class Rig:
 
     def start(self, command, port):
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.running.callback(stop, process)
+        self.running.callback(contenders.stop, process)
         await_port(port, process)
-
-
-def stop(process):
-    process.terminate()
-    try:
-        process.wait(5)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def throughput(options, rig, title, target, ways, kind):

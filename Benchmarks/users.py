@@ -20,7 +20,6 @@ import time
 
 import contenders
 
-CLIENTS = 32
 FLOODERS = 16
 
 
@@ -43,20 +42,9 @@ def measure(options, folder, start):
             options.byway, "proxy", "--device", f"printer=unix:{link}/s", "--listen", f"unix:{place}/s", *more], place / "s"))
 
     known = ["--rights", rights, "--users", users]
-    rows = {"nobody is asked": (proxy("open", []), None), "a remembered login": (proxy("known", known), login("alice", "secret"))}
-    results = {name: [] for name in rows}
-    for number in range(options.rounds):
-        names = list(rows)
-        for name in names[number % 2:] + names[:number % 2]:
-            server, authorization = rows[name]
-            before = server.busy()
-            count = load(server, authorization, options.seconds)
-            results[name].append(((server.busy() - before) / count * 1e6, count / options.seconds))
-            print(f"round {number + 1} {name}: {results[name][-1][0]:.2f} µs, {results[name][-1][1]:,.0f}/s", file=sys.stderr)
-    lines = ["| | processor time a request | requests/s |", "|---|---|---|"]
-    for name, values in results.items():
-        cost, rate = (statistics.median(column) for column in zip(*values))
-        lines.append(f"| {name} | {cost:.2f} µs | {rate:,.0f} |")
+    url, field = "http://printer.localhost/", f"authorization: {login('alice', 'secret')}"
+    rows = {"nobody is asked": (proxy("open", []), url), "a remembered login": (proxy("known", known), "-H", field, url)}
+    lines = contenders.compare(rows, options)
 
     server = rows["a remembered login"][0]
     lines += ["", f"first login: {first_login(server) * 1000:.0f} ms"]
@@ -83,18 +71,6 @@ def measure(options, folder, start):
 
 def login(user, password):
     return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
-
-
-def load(server, authorization, seconds):
-    """Returns the number of responses."""
-    command = [contenders.program("h2load", "nghttp2-client"), "--h1", "-c", CLIENTS, "-D", seconds]
-    command += ["-H", f"authorization: {authorization}"] if authorization else []
-    command += ["--base-uri", f"unix:{server.socket}", "http://printer.localhost/"]
-    run = subprocess.run(["taskset", "-c", "1", *map(str, command)], capture_output=True, text=True, timeout=300)
-    counts = {word: int(re.search(rf"(\d+) {word}", run.stdout)[1]) for word in ("succeeded", "failed")}
-    if counts["failed"] or not counts["succeeded"] or "0 3xx, 0 4xx, 0 5xx" not in run.stdout:
-        sys.exit(f"not every request was answered:\n{run.stdout}{run.stderr}")
-    return counts["succeeded"]
 
 
 class Client:

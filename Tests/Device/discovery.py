@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 from guest import wait_for
+from host import stop
 from report import expect
 
 PORT = 8080
@@ -41,12 +42,7 @@ def printer(byway, line, log):
     try:
         yield
     finally:
-        gateway.terminate()
-        try:
-            gateway.wait(10)
-        except subprocess.TimeoutExpired:
-            gateway.kill()
-            gateway.wait()
+        stop(gateway)
         server.shutdown()
         server.server_close()
 

@@ -1,6 +1,5 @@
 """This machine's end of a line: a byway proxy, and curl as its client."""
 import re
-import signal
 import subprocess
 import time
 
@@ -47,13 +46,17 @@ class Proxy:
         return Transfer([*options, "--output", output, self.address + path])
 
     def stop(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(5)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+        stop(self.process)
+
+
+def stop(process):
+    """Ends a process."""
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 class Transfer:

@@ -23,6 +23,9 @@ import sys
 import tempfile
 import time
 
+import soak_links
+import soak_process
+
 LINKS = 3
 CLIENTS = 50
 LINK_TIMEOUT = 5
@@ -91,19 +94,10 @@ class Cable:
         except OSError:
             return writer.close()
         self.writers |= {writer, far_writer}
-        await asyncio.gather(self.pump(reader, far_writer), self.pump(far_reader, writer), return_exceptions=True)
+        await asyncio.gather(soak_links.pump(reader, far_writer), soak_links.pump(far_reader, writer), return_exceptions=True)
         for end in (writer, far_writer):
             self.writers.discard(end)
             end.close()
-
-    async def pump(self, reader, writer):
-        try:
-            while data := await reader.read(65536):
-                writer.write(data)
-                await writer.drain()
-            writer.write_eof()
-        except (ConnectionError, OSError):
-            pass
 
 
 class Daemon:
@@ -121,12 +115,7 @@ class Daemon:
         raise SystemExit(f"{self.kind} did not become ready: {open(self.log).read()}")
 
     def cost(self):
-        proc = f"/proc/{self.process.pid}"
-        memory = next(line for line in open(f"{proc}/status") if line.startswith("VmRSS"))
-        return {
-            "descriptors": len(os.listdir(f"{proc}/fd")), "threads": len(os.listdir(f"{proc}/task")),
-            "KiB": int(memory.split()[1]),
-        }
+        return soak_process.cost(self.process.pid)
 
 
 class Day:

@@ -23,6 +23,7 @@ import time
 
 import soak_faults
 import soak_links
+import soak_process
 from soak_origin import Origin, pattern
 
 LINK_TIMEOUT, RESPONSE_TIMEOUT, BODY_TIMEOUT, DRAIN = 3, 4, 5, 4
@@ -64,12 +65,7 @@ class Process:
             return False
 
     def cost(self):
-        proc = f"/proc/{self.process.pid}"
-        memory = next(line for line in open(f"{proc}/status") if line.startswith("VmRSS"))
-        return {
-            "descriptors": len(os.listdir(f"{proc}/fd")), "threads": len(os.listdir(f"{proc}/task")),
-            "KiB": int(memory.split()[1]),
-        }
+        return soak_process.cost(self.process.pid)
 
     def processor(self):
         fields = open(f"/proc/{self.process.pid}/stat").read().rsplit(")", 1)[1].split()
@@ -168,8 +164,7 @@ class Passage:
     async def kill_gateway(self):
         self.gateway.send(signal.SIGKILL)
         await self.gateway.ended(5)
-        await asyncio.sleep(self.pause())
-        await self.gateway.start()
+        await self.start_gateway()
 
     async def end_gateway(self):
         self.gateway.send(signal.SIGTERM)
@@ -177,6 +172,9 @@ class Passage:
             self.problems.append("a gateway outlasted its drain")
             self.gateway.send(signal.SIGKILL)
             await self.gateway.ended(5)
+        await self.start_gateway()
+
+    async def start_gateway(self):
         await asyncio.sleep(self.pause())
         await self.gateway.start()
 

@@ -14,6 +14,17 @@ def free_port():
         return probe.getsockname()[1]
 
 
+async def pump(reader, writer):
+    """Copies one direction of a connection."""
+    try:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+        writer.write_eof()
+    except OSError:
+        writer.transport.abort()
+
+
 class Link:
     """The base class of links: two addresses, and a cut for a given time."""
 
@@ -64,19 +75,10 @@ class Relayed(Link):
             return
         pair = (writer, far[1])
         self.pairs.add(pair)
-        await asyncio.gather(self.pump(reader, far[1]), self.pump(far[0], writer))
+        await asyncio.gather(pump(reader, far[1]), pump(far[0], writer))
         self.pairs.discard(pair)
         for end in pair:
             end.close()
-
-    async def pump(self, reader, writer):
-        try:
-            while data := await reader.read(65536):
-                writer.write(data)
-                await writer.drain()
-            writer.write_eof()
-        except OSError:
-            writer.transport.abort()
 
     def end_all(self, hard):
         for pair in list(self.pairs):

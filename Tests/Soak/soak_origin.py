@@ -21,9 +21,7 @@ class Origin:
 
     async def refuse(self, seconds):
         """Stops listening for a while, and cuts open connections."""
-        self.server.close()
-        for writer in list(self.connections):
-            writer.transport.abort()
+        await self.stop()
         await asyncio.sleep(seconds)
         await self.start()
 

@@ -70,11 +70,16 @@ def digest(exchange):
 @route("/uploads")
 def uploads(exchange):
     """Lists the uploads, once `count` of them have begun or the time is up."""
-    deadline = time.monotonic() + exchange.number("ms", 3000) / 1000
-    while len(_uploads) < exchange.number("count", 0) and time.monotonic() < deadline:
+    answer_later(exchange, _uploads, 3000)
+
+
+def answer_later(exchange, notes, usual):
+    """Lists notes, once there are `count` or `ms` have passed."""
+    deadline = time.monotonic() + exchange.number("ms", usual) / 1000
+    while len(notes) < exchange.number("count", 0) and time.monotonic() < deadline:
         time.sleep(0.005)
     with _lock:
-        exchange.answer_json(list(_uploads))
+        exchange.answer_json(list(notes))
 
 
 @route("/sink")
@@ -118,11 +123,7 @@ def note_arrival(exchange):
 @route("/arrivals")
 def arrivals(exchange):
     """Lists the requests to /held and /noise, once `count` have arrived or the time is up."""
-    deadline = time.monotonic() + exchange.number("ms", 10_000) / 1000
-    while len(_arrivals) < exchange.number("count", 0) and time.monotonic() < deadline:
-        time.sleep(0.005)
-    with _lock:
-        exchange.answer_json(list(_arrivals))
+    answer_later(exchange, _arrivals, 10_000)
 
 
 def blocks(size):

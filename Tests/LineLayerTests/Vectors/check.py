@@ -104,12 +104,7 @@ def mended(word, count):
             pivot = next((row for row in range(column, len(rows)) if rows[row][column]), None)
             if pivot is None:
                 break
-            rows[column], rows[pivot] = rows[pivot], rows[column]
-            inverse = POWERS[-POWERS.index(rows[column][column]) % 255]
-            rows[column] = [times(cell, inverse) for cell in rows[column]]
-            for row in range(len(rows)):
-                if row != column and rows[row][column]:
-                    rows[row] = [cell ^ times(rows[row][column], lead) for cell, lead in zip(rows[row], rows[column])]
+            eliminate(rows, column, pivot)
         else:
             if any(row[errors] for row in rows[errors:]):
                 continue
@@ -117,6 +112,16 @@ def mended(word, count):
             places = [place for place in range(len(word)) if value(locator, POWERS[len(word) - 1 - place]) == 0]
             return repaired(word, places, syndromes) if len(places) == errors else None
     return None
+
+
+def eliminate(rows, column, pivot):
+    """Makes a column zero in all rows but one, where it becomes one."""
+    rows[column], rows[pivot] = rows[pivot], rows[column]
+    inverse = POWERS[-POWERS.index(rows[column][column]) % 255]
+    rows[column] = [times(cell, inverse) for cell in rows[column]]
+    for row in range(len(rows)):
+        if row != column and rows[row][column]:
+            rows[row] = [cell ^ times(rows[row][column], lead) for cell, lead in zip(rows[row], rows[column])]
 
 
 def repaired(word, places, syndromes):
@@ -128,12 +133,7 @@ def repaired(word, places, syndromes):
         powers = [times(power, point) for power, point in zip(powers, points)]
     for column in range(len(points)):
         pivot = next(row for row in range(column, len(rows)) if rows[row][column])
-        rows[column], rows[pivot] = rows[pivot], rows[column]
-        inverse = POWERS[-POWERS.index(rows[column][column]) % 255]
-        rows[column] = [times(cell, inverse) for cell in rows[column]]
-        for row in range(len(rows)):
-            if row != column and rows[row][column]:
-                rows[row] = [cell ^ times(rows[row][column], lead) for cell, lead in zip(rows[row], rows[column])]
+        eliminate(rows, column, pivot)
     result = bytearray(word)
     for place, row in zip(places, rows):
         result[place] ^= row[-1]
