@@ -68,6 +68,7 @@ files:
 	scripts/check-imports
 	scripts/check-promises
 	scripts/check-words
+	scripts/check-waits
 	scripts/check-listings
 	scripts/check-links
 	scripts/check-commits

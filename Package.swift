@@ -211,9 +211,9 @@ let package = Package(
 
     // Common code of several test targets.
     .target(
-      name: "TestTools", dependencies: ["Primitives"], path: "Tests/Support/Tools", swiftSettings: settings),
+      name: "TestTools", dependencies: ["Primitives", logging], path: "Tests/Support/Tools", swiftSettings: settings),
     .target(
-      name: "TestWire", dependencies: ["Byway", "HTTPWire", nioCore, nioPosix], path: "Tests/Support/Wire",
+      name: "TestWire", dependencies: ["Byway", "HTTPWire", "TestTools", nioCore, nioPosix], path: "Tests/Support/Wire",
       swiftSettings: settings),
 
     // Listings of Markdown files that are not in an example or test: scripts/check-listings.
@@ -264,9 +264,8 @@ let package = Package(
     tests(
       "BywayTLSTests",
       [
-        "Byway", "BywayGateway", "BywayTLS", "LoopbackTransport", "TestPeers", "TestTools", nioCore, nioPosix, nioSSL,
-        httpTypes,
-        logging,
+        "Byway", "BywayGateway", "BywayTLS", "LoopbackTransport", "TestPeers", "TestTools", "TestWire", nioCore,
+        nioPosix, nioSSL, httpTypes, logging,
       ]),
     .executableTarget(
       name: "URLSessionProbe",
@@ -290,7 +289,10 @@ let package = Package(
       ]),
     tests(
       "BywayWebSocketTests",
-      ["Byway", "BywayGateway", "BywayTLS", "BywayWebSocket", "LoopbackTransport", "TestPeers", nioCore, httpTypes]),
+      [
+        "Byway", "BywayGateway", "BywayTLS", "BywayWebSocket", "LoopbackTransport", "TestPeers", "TestTools", nioCore,
+        httpTypes,
+      ]),
     tests(
       "BrowserTests",
       [
@@ -322,7 +324,7 @@ let package = Package(
     tests("HTTP2SessionTests", ["FuzzSupport", "HTTP2Checks", "HTTP2Session", "HTTPWire", "TestTools", nioCore]),
     // Tests of the transports.
     .target(
-      name: "TransportTestSupport", dependencies: ["Byway", nioCore, nioPosix, logging],
+      name: "TransportTestSupport", dependencies: ["Byway", "TestTools", nioCore, nioPosix, logging],
       path: "Tests/TransportTestSupport", swiftSettings: settings),
     .executableTarget(
       name: "StdioEcho", dependencies: ["Byway", "ProcessTransport", nioCore, nioPosix, logging],
@@ -383,7 +385,7 @@ let package = Package(
       ]),
     tests("LineEmulationTests", ["LineEmulation"]),
     tests("LineDevicesTests", ["LineDevices", "LineEmulation", "TestTools"]),
-    tests("PrimitivesTests", ["Primitives"]),
+    tests("PrimitivesTests", ["Primitives", "TestTools"]),
     // The checks of the fuzzers, which the tests also run.
     .target(name: "FuzzSupport", path: "Fuzz/Support", swiftSettings: settings),
     checks("Authority", ["HTTPWire"]),

@@ -18,11 +18,6 @@ public struct WebSocket: Sendable {
     public let code: Int
     /// The server's reason, at most 123 bytes; empty if it sent none.
     public let reason: String
-
-    package init(code: Int, reason: String) {
-      self.code = code
-      self.reason = reason
-    }
   }
 
   /// Limits of one WebSocket.

@@ -1,16 +1,16 @@
 import Foundation
 import TestPeers
+import TestTools
 import Testing
 
 /// Options that `byway request` shares with curl, through a gateway to a real origin.
-@Suite("byway request, options of curl") struct CurlOptionsTests {
+@Suite("byway request, options of curl", .cleansUp) struct CurlOptionsTests {
   @Test("-I shows the response head only")
   func head() async throws {
     let gateway = try await BareGateway()
     let result = try await gateway.request("-I", "/bytes?size=5")
     #expect(result.text.hasPrefix("HTTP/2 200"))
     #expect(result.text.contains("content-length: 5\r\n") && result.text.hasSuffix("\r\n\r\n"))
-    await gateway.stop()
   }
 
   @Test("-L follows redirects, and -w reports their number and the final URL")
@@ -22,7 +22,6 @@ import Testing
     let told = try #require(
       followed.text.wholeMatch(of: /hello, byway\n200 2 (.*)\n/), "\(followed.text) \(followed.errorText)")
     #expect(told.1.hasPrefix("http://") && !told.1.contains("moved"))
-    await gateway.stop()
   }
 
   @Test("-u, a URL and a netrc file log in only where the origin asks for it")
@@ -42,7 +41,6 @@ import Testing
     #expect(elsewhere.text == "who is it?\n", "\(elsewhere.text)")
     let nobody = try await gateway.request("-u", "me", "/login")
     #expect(nobody.exitCode == 64 && nobody.errorText.contains("-u me:PASSWORD"), "\(nobody.errorText)")
-    await gateway.stop()
   }
 
   @Test(
@@ -61,7 +59,6 @@ import Testing
     let whole = try await Curl.fetch("--unix-socket", gateway.folder["o"], "http://o/bytes?size=400000")
     #expect(try Data(contentsOf: URL(filePath: path)) == whole.body)
     for rest in [".part", ".part.tag"] { #expect(!FileManager.default.fileExists(atPath: path + rest)) }
-    await gateway.stop()
   }
 
   @Test("-C - reports a gateway's failure with the gateway's message")
@@ -70,7 +67,6 @@ import Testing
     let result = try await gateway.request("-C", "-", "-o", gateway.folder["out"], "/x")
     #expect(result.exitCode == 69)
     #expect(result.errorText.contains("unix:/nowhere/o does not exist"), "\(result.errorText)")
-    await gateway.stop()
   }
 
   @Test("--compress fetches an identical body over a link with compression")
@@ -79,7 +75,6 @@ import Testing
     let plain = try await gateway.request("/large-fields")
     let squeezed = try await gateway.request("--compress", "/large-fields")
     #expect(squeezed.exitCode == 0 && squeezed.text == plain.text)
-    await gateway.stop()
   }
 
   @Test("-F sends a form with its files")
@@ -89,7 +84,6 @@ import Testing
     let text = try await gateway.request("-F", "a=1", "-F", "f=@\(file)", "/echo").text
     #expect(text.contains("multipart/form-data; boundary="))
     #expect(text.contains(#"name=\"f\"; filename=\"f.txt\""#), "\(text)")
-    await gateway.stop()
   }
 
   @Test("binary output is not written to a terminal unless requested")
@@ -101,7 +95,6 @@ import Testing
     #expect(refused.output.contains("-o FILE"))
     #expect(try await TerminalRun.of(link + ["/"]).output.contains("hello, byway"))
     #expect(try await TerminalRun.of(link + ["-o", "-", "/bytes?size=10"]).status == 0)
-    await gateway.stop()
   }
 
   @Test("the progress of a resumed download starts at the earlier position, and -s hides it")
@@ -115,7 +108,6 @@ import Testing
     #expect(!shown.output.contains(" 1%") && !shown.output.contains(" 20%"), "\(shown.output)")
     let silent = try await TerminalRun.of(arguments.map { $0.replacing("resumable", with: "bytes") } + ["-s"])
     #expect(silent.status == 0 && silent.output.isEmpty, "\(silent.output)")
-    await gateway.stop()
   }
 }
 

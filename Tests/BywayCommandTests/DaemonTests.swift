@@ -5,7 +5,7 @@ import TestTools
 import Testing
 
 /// Start and stop of gateways and proxies.
-@Suite("Daemons") struct DaemonTests {
+@Suite("Daemons", .cleansUp) struct DaemonTests {
   @Test("a daemon reports when it is ready and on which address, with the chosen port")
   func ready() async throws {
     let folder = try TemporaryFolder()
@@ -245,7 +245,6 @@ import Testing
     #expect(gateway.gateway.log.components(separatedBy: "A request failed").count == 2)
     let more = try await gateway.gateway.process.errorLine(containing: "count=2", within: .seconds(20))
     #expect(more.contains("A request failed"))
-    await gateway.stop()
   }
 
   @Test("a daemon lets a running request finish when it stops")
@@ -256,7 +255,6 @@ import Testing
     #expect(await client.waitForExit(within: .seconds(5)) == .code(0))
     _ = try await client.outputLine(containing: "id: 1", within: .seconds(5))
     #expect(await gateway.gateway.process.waitForExit(within: .seconds(5)) == .code(0))
-    await gateway.stop()
   }
 
   @Test("a daemon exits with 0 and logs it when a request outlasts the drain time")
@@ -267,7 +265,6 @@ import Testing
     #expect(await gateway.gateway.process.waitForExit(within: .seconds(5)) == .code(0))
     #expect(await client.waitForExit(within: .seconds(5)) != .code(0))
     #expect(gateway.gateway.log.contains("requests=1"))
-    await gateway.stop()
   }
 
   @Test("a second signal ends a daemon immediately")
@@ -279,7 +276,6 @@ import Testing
     gateway.gateway.process.send(SIGINT)
     #expect(await gateway.gateway.process.waitForExit(within: .seconds(5)) == .code(128 + SIGINT))
     #expect(await client.waitForExit(within: .seconds(5)) != .code(0))
-    await gateway.stop()
   }
 
   @Test("a gateway on stdio exits with 0 at the end of its input")
@@ -324,10 +320,7 @@ extension BareGateway {
 
   /// Waits until the socket file is gone, which shows that the daemon has received the first signal.
   fileprivate func waitUntilUnreachable() async throws {
-    let deadline = ContinuousClock.now + .seconds(5)
-    while FileManager.default.fileExists(atPath: socket) {
-      guard ContinuousClock.now < deadline else { throw PeerFailure("the gateway still listens") }
-      await Task.yield()
-    }
+    let isGone = try await eventually(within: .seconds(5)) { !FileManager.default.fileExists(atPath: socket) }
+    guard isGone else { throw PeerFailure("the gateway still listens") }
   }
 }

@@ -4,7 +4,7 @@ import TestTools
 import Testing
 
 /// `byway proxy --inspect-tls`, with a curl that trusts the local authority.
-@Suite("TLS inspection", .serialized, .timeLimit(.minutes(3))) struct InspectTLSTests {
+@Suite("TLS inspection", .serialized, .timeLimit(.minutes(3)), .cleansUp) struct InspectTLSTests {
   private let home: BywayHome
 
   init() throws {
@@ -114,7 +114,6 @@ import Testing
     #expect(answer.status == 403, "\(answer.text) \(answer.errorText)")
     #expect(answer.text.contains("--allow"), "\(answer.text)")
     await proxy.process.stop()
-    await gateway.stop()
   }
 
   @Test("a host that no certificate can contain is refused before the TLS handshake")
@@ -130,7 +129,6 @@ import Testing
     #expect(answer.exitCode == 56)
     #expect(answer.errorText.contains("400"), "\(answer.errorText)")
     await proxy.process.stop()
-    await gateway.stop()
   }
 
   @Test("inspection requires an authority")

@@ -1,11 +1,12 @@
 import Foundation
 import TestPeers
+import TestTools
 import Testing
 
 @testable import BywayCommand
 
 /// Files of link names.
-@Suite("Named links") struct LinksTests {
+@Suite("Named links", .cleansUp) struct LinksTests {
   private let home: BywayHome
 
   init() throws {
@@ -27,7 +28,6 @@ import Testing
       ["--link", "printer", "--listen", "127.0.0.1:0"], environment: home.environment)
     #expect(try await Curl.fetch("http://\(proxy.endpoint())/").text == "hello, byway\n")
     await proxy.process.stop()
-    await gateway.stop()
   }
 
   @Test("byway links lists each named link with its state")
@@ -44,7 +44,6 @@ import Testing
     for (line, state) in zip(lines, states) { #expect(line.last?.contains(state) == true, "\(line)") }
     let pinged = try await home.byway("links", "--ping").text
     #expect(pinged.contains("answers in ") && pinged.contains("Nothing listens on tcp://127.0.0.1:1"), "\(pinged)")
-    await gateway.stop()
   }
 
   @Test("the pattern {name} makes a device of every named link, and an explicit device takes precedence")
@@ -62,7 +61,6 @@ import Testing
     let page = try await Curl.fetch("http://\(proxy.endpoint())/", "-H", "Host: printer.localhost")
     #expect(page.text == "hello, byway\n")
     await proxy.process.stop()
-    await gateway.stop()
   }
 
   @Test("byway links without any names explains where to define them")

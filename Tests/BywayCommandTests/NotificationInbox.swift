@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
-import Logging
 import Synchronization
 import TestPeers
+import TestTools
 
 /// The service manager's socket, with received notifications in order. It reads continuously, because a full socket blocks the sender.
 final class NotificationInbox: Sendable {
@@ -52,36 +52,13 @@ final class NotificationInbox: Sendable {
 
   /// Waits for the next notification that meets the condition, and drops those before it.
   func next(where isMeant: @escaping (String) -> Bool = { _ in true }) async throws -> String {
-    for _ in 0..<2000 {
+    let text = try await eventualValue {
       while let text = waiting.take() {
         if isMeant(text) { return text }
       }
-      try await Task.sleep(for: .milliseconds(10))
+      return nil
     }
-    throw PeerFailure("no notice came in time")
-  }
-}
-
-/// A record of log messages.
-final class Messages: Sendable {
-  private let lines = Mutex<[String]>([])
-
-  var all: [String] { lines.withLock { $0 } }
-
-  var logger: Logger { Logger(label: "test") { _ in Handler(messages: self) } }
-
-  private struct Handler: LogHandler {
-    let messages: Messages
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-      get { metadata[key] }
-      set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-      messages.lines.withLock { $0.append("\(event.message)") }
-    }
+    guard let text else { throw PeerFailure("no notice came in time") }
+    return text
   }
 }

@@ -4,7 +4,7 @@ import TestTools
 import Testing
 
 /// `byway request` through a gateway to a real origin.
-@Suite("byway request") struct RequestCommandTests {
+@Suite("byway request", .cleansUp) struct RequestCommandTests {
   /// Runs a shell script, for pipes.
   private func shell(_ script: String, _ gateway: BareGateway) async throws -> CommandResult {
     try await Program.bash.run([
@@ -19,7 +19,6 @@ import Testing
     #expect(result.exitCode == 0)
     #expect(result.text == "hello, byway\n")
     #expect(result.errorText.isEmpty)
-    await gateway.stop()
   }
 
   @Test("-i writes the head before the body")
@@ -29,7 +28,6 @@ import Testing
     #expect(text.hasPrefix("HTTP/2 200"))
     #expect(text.contains("set-cookie: a=1; Path=/\r\nset-cookie: b=2, c; Path=/\r\n"))
     #expect(text.hasSuffix("\r\n\r\ntwo\n"))
-    await gateway.stop()
   }
 
   @Test("-v shows both heads, informational responses and trailers")
@@ -40,7 +38,6 @@ import Testing
     #expect(hinted.errorText.hasPrefix("> GET /early-hints HTTP/2\n> host: localhost\n"))
     #expect(hinted.errorText.contains("< HTTP/2 103"))
     #expect(try await gateway.request("-v", "/trailers").errorText.contains("< x-digest: abc\n"))
-    await gateway.stop()
   }
 
   @Test("--fail turns status 400 and above into an exit status, without the body")
@@ -51,7 +48,6 @@ import Testing
     #expect(result.text.isEmpty)
     #expect(result.errorText == "byway: The server answered 404.\n")
     #expect(try await gateway.request("/nothing").exitCode == 0)
-    await gateway.stop()
   }
 
   @Test(
@@ -72,7 +68,6 @@ import Testing
     #expect(result.exitCode == 73 && result.errorText.contains("f.part"), "\(kind): \(result.errorText)")
     #expect(try String(contentsOfFile: victim, encoding: .utf8) == "precious")
     #expect(!FileManager.default.fileExists(atPath: folder["f"]))
-    await gateway.stop()
   }
 
   @Test("-o creates the file when it is complete")
@@ -82,7 +77,6 @@ import Testing
     #expect(try await gateway.request("-o", path, "/bytes?size=3000000").exitCode == 0)
     #expect(try Data(contentsOf: URL(filePath: path)).count == 3_000_000)
     #expect(!FileManager.default.fileExists(atPath: path + ".part"))
-    await gateway.stop()
   }
 
   @Test(
@@ -95,7 +89,6 @@ import Testing
     #expect(result.errorText.hasPrefix("byway: "))
     #expect(result.errorText.split(separator: "\n").count == 1)
     #expect(try String(contentsOfFile: file, encoding: .utf8) == "old")
-    await gateway.stop()
   }
 
   @Test("the received part of a body stays in a .part file")
@@ -104,7 +97,6 @@ import Testing
     #expect(try await gateway.request("--max-time", "1", "-o", gateway.folder["out"], "/stall").exitCode == 69)
     #expect(try !Data(contentsOf: URL(filePath: gateway.folder["out.part"])).isEmpty)
     #expect(!FileManager.default.fileExists(atPath: gateway.folder["out"]))
-    await gateway.stop()
   }
 
   @Test("a failed request leaves no file")
@@ -113,7 +105,6 @@ import Testing
     #expect(try await gateway.request("-o", gateway.folder["out"], "/hang-up").exitCode == 69)
     #expect(!FileManager.default.fileExists(atPath: gateway.folder["out"]))
     #expect(!FileManager.default.fileExists(atPath: gateway.folder["out.part"]))
-    await gateway.stop()
   }
 
   @Test("an unreachable origin exits with 69 and the gateway's message")
@@ -123,7 +114,6 @@ import Testing
     #expect(result.exitCode == 69)
     #expect(result.text.isEmpty)
     #expect(result.errorText.contains("unix:/nowhere/o does not exist"))
-    await gateway.stop()
   }
 
   @Test("a timeout before the first byte leaves no file")
@@ -131,7 +121,6 @@ import Testing
     let gateway = try await BareGateway()
     #expect(try await gateway.request("--max-time", "0.2", "-o", gateway.folder["out"], "/silent").exitCode == 69)
     #expect(!FileManager.default.fileExists(atPath: gateway.folder["out.part"]))
-    await gateway.stop()
   }
 
   @Test("an empty body creates an empty file")
@@ -139,7 +128,6 @@ import Testing
     let gateway = try await BareGateway()
     #expect(try await gateway.request("-o", gateway.folder["out"], "/status?code=204").exitCode == 0)
     #expect(try Data(contentsOf: URL(filePath: gateway.folder["out"])).isEmpty)
-    await gateway.stop()
   }
 
   @Test("--max-time ends a request that hangs, before the head and within the body", arguments: ["/silent", "/stall"])
@@ -150,7 +138,6 @@ import Testing
     #expect(result.errorText == "byway: The request did not end within --max-time.\n")
     // 0.5 s on an idle machine, 3 s at a load of 25, measured by the thread that waits for the process. The origin hangs for a minute.
     #expect(result.duration < .seconds(8))
-    await gateway.stop()
   }
 
   @Test("-T and -d send a file or a pipe of any size")
@@ -165,7 +152,6 @@ import Testing
     }
     let piped = try await shell(#"head -c 5000000 /dev/zero | "$1" request --link "$2" -T - /digest"#, gateway)
     #expect(try JSONDecoder().decode(Digest.self, from: piped.output).length == 5_000_000)
-    await gateway.stop()
   }
 
   @Test("a closed output pipe ends byway request silently")
@@ -175,7 +161,6 @@ import Testing
       #""$1" request --link "$2" '/bytes?size=100000000' | head -c 10 >"$3/head""#, gateway)
     #expect(result.exitCode == 0)
     #expect(result.errorText.isEmpty)
-    await gateway.stop()
   }
 
   @Test("a full disk is an error")
@@ -184,7 +169,6 @@ import Testing
     let result = try await gateway.request("-o", "/dev/full", "/bytes?size=100000")
     #expect(result.exitCode == 74)
     #expect(result.errorText == "byway: Cannot write to /dev/full: No space left on device.\n")
-    await gateway.stop()
   }
 
   @Test("byway ping prints each round trip and a summary")
@@ -197,7 +181,6 @@ import Testing
     for number in 1...3 { #expect(lines[number - 1].contains("seq=\(number) time=")) }
     #expect(lines[4] == "3 sent, 3 received, 0% lost")
     #expect(lines[5].hasPrefix("round trip min/avg/max = "))
-    await gateway.stop()
   }
 
   @Test("byway ping over a serial line also prints the line's statistics")
@@ -230,7 +213,6 @@ import Testing
     ping.send(SIGINT)
     #expect(await ping.waitForExit(within: .seconds(5)) == .code(0))
     _ = try await ping.outputLine(containing: "0% lost", within: .seconds(5))
-    await gateway.stop()
   }
 }
 

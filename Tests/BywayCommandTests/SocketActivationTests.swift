@@ -31,8 +31,8 @@ import Testing
       let before = crowd.answered
       #expect(try await eventually { crowd.answered > before + 8 })
       #expect(await generation.process.stop() == .code(0))
-      // Clients connect while no daemon runs.
-      try await Task.sleep(for: .milliseconds(50))
+      // All clients connect while no daemon runs.
+      #expect(try await eventually { crowd.waiting == 4 })
       generation = try await start()
     }
     let before = crowd.answered
@@ -58,6 +58,7 @@ import Testing
   private final class Crowd: Sendable {
     private let options: [String]
     private let count = Mutex(0)
+    private let connecting = Mutex(0)
     private let isOver = Mutex(false)
 
     init(_ options: [String], at socket: String) {
@@ -65,6 +66,9 @@ import Testing
     }
 
     var answered: Int { count.withLock(\.self) }
+
+    /// The number of running clients.
+    var waiting: Int { connecting.withLock(\.self) }
 
     func end() { isOver.withLock { $0 = true } }
 
@@ -80,6 +84,8 @@ import Testing
     private func comeAgain() async throws -> [CurlAnswer] {
       var failed: [CurlAnswer] = []
       while !isOver.withLock(\.self) {
+        connecting.withLock { $0 += 1 }
+        defer { connecting.withLock { $0 -= 1 } }
         let answer = try await Curl.fetch(options)
         if answer.status == 200 { count.withLock { $0 += 1 } } else { failed.append(answer) }
       }
@@ -92,16 +98,8 @@ import Testing
     let descriptor: Int32
 
     init(_ path: String) throws {
-      descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-      var address = sockaddr_un()
-      address.sun_family = sa_family_t(AF_UNIX)
-      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-      let result = withUnsafePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-        }
-      }
-      guard result == 0, listen(descriptor, 64) == 0 else { throw PeerFailure("no socket at \(path)") }
+      descriptor = try bindUnixSocket(at: path)
+      guard listen(descriptor, 64) == 0 else { throw PeerFailure("no socket at \(path)") }
     }
 
     deinit {

@@ -15,7 +15,7 @@ import UnixTransport
     let limit: Duration
 
     func examine(_ resources: OpenedResources) async throws -> Finding<Void> {
-      try await Task.sleep(for: .seconds(3600))
+      try await untilCancelled()
       return .sound("It has ended.")
     }
   }
@@ -25,6 +25,7 @@ import UnixTransport
     var time = Duration.zero
 
     func examine(_ resources: OpenedResources) async throws -> Finding<Int> {
+      // Real time: limits of checks have no other clock.
       try await Task.sleep(for: time)
       return .sound("It is there.", 7)
     }

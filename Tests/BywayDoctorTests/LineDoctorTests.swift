@@ -159,7 +159,7 @@ import Testing
     device.makeCooked()
     let before = device.settings
     let examination = Task { try await rig.examine() }
-    try await Task.sleep(for: .milliseconds(300))
+    #expect(try await eventually { device.settings != before })
     examination.cancel()
     let report = try await examination.value
     guard case .unfinished = report.verdict else { Issue.record("\(report.json)"); return }

@@ -1,3 +1,4 @@
+import Byway
 import BywayDoctor
 
 extension Report {
@@ -8,5 +9,16 @@ extension Report {
     case .noted(let diagnosis), .wrong(let diagnosis): diagnosis.fault == fault
     case .unfinished: false
     }
+  }
+}
+
+/// A suite with examinations of links.
+protocol ExaminingSuite {
+  var transports: TransportRegistry { get }
+}
+
+extension ExaminingSuite {
+  func examine(_ link: String) async throws -> Report {
+    await Doctor(transports).examine(try transports.link(link))
   }
 }

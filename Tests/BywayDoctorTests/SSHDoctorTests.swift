@@ -11,12 +11,8 @@ import TransportTestSupport
 import UnixTransport
 
 /// Links through a real sshd, working and failing.
-@Suite("Doctor: SSH", .timeLimit(.minutes(3))) struct SSHDoctorTests {
-  private let transports = TransportRegistry([UnixTransport(), SSHTransport()])
-
-  private func examine(_ link: String) async throws -> Report {
-    await Doctor(transports).examine(try transports.link(link))
-  }
+@Suite("Doctor: SSH", .timeLimit(.minutes(3))) struct SSHDoctorTests: ExaminingSuite {
+  let transports = TransportRegistry([UnixTransport(), SSHTransport()])
 
   /// Runs a body with a new server.
   private func withServer(_ configuration: String..., body: (SSHServer) async throws -> Void) async throws {
@@ -80,20 +76,14 @@ import UnixTransport
     #expect(report.expects(.unknownName) && report.line.contains("Did you mean \"device\"?"), "\(report.json)")
   }
 
-  @Test("the doctor reports an SSH port without a listener")
-  func refused() async throws {
-    let port = try UnusedPort()
-    let report = try await examine("ssh://me@127.0.0.1:\(port.port)/s?config=none")
-    #expect(report.expects(.nobodyListens), "\(report.json)")
-    withExtendedLifetime(port) {}
-  }
-
-  @Test("the doctor reports a host that does not respond")
-  func silence() async throws {
-    let port = try SilentPort()
-    let report = try await examine("ssh://me@127.0.0.1:\(port.port)/s?config=none")
-    #expect(report.expects(.noAnswer), "\(report.json)")
-    withExtendedLifetime(port) {}
+  @Test("the doctor reports an SSH port without a listener, and a host that does not respond")
+  func unreachable() async throws {
+    let (unused, silent) = (try UnusedPort(), try SilentPort())
+    for (port, fault) in [(unused.port, Fault.nobodyListens), (silent.port, .noAnswer)] {
+      let report = try await examine("ssh://me@127.0.0.1:\(port)/s?config=none")
+      #expect(report.expects(fault), "\(report.json)")
+    }
+    withExtendedLifetime((unused, silent)) {}
   }
 
   @Test("the doctor reports an invalid line of ssh_config")

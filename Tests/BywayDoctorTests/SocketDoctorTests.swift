@@ -9,15 +9,11 @@ import TransportTestSupport
 import UnixTransport
 
 /// Problems with a socket's file.
-@Suite("Doctor: socket files", .timeLimit(.minutes(2))) struct SocketDoctorTests {
+@Suite("Doctor: socket files", .timeLimit(.minutes(2))) struct SocketDoctorTests: ExaminingSuite {
   private let folder: TemporaryFolder
-  private let transports = TransportRegistry([UnixTransport()])
+  let transports = TransportRegistry([UnixTransport()])
 
   init() throws { folder = try TemporaryFolder() }
-
-  private func examine(_ link: String) async throws -> Report {
-    await Doctor(transports).examine(try transports.link(link))
-  }
 
   @Test("the doctor reports a stale socket, and for a missing one suggests a similar name")
   func stale() async throws {

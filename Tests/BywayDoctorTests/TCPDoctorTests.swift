@@ -18,26 +18,26 @@ import TransportTestSupport
     await Doctor(transports).examine(try transports.link("tcp://\(place)"))
   }
 
-  @Test("the doctor reports a gateway on a TCP port as sound")
-  func sound() async throws {
+  private func examineGateway(_ options: String = "") async throws -> Report {
     let gateway = try await Gateway.start(
       GatewayConfiguration(
         links: [try transports.link("tcp://127.0.0.1:0")], origin: .handler { _ in Response(status: .ok) }))
     let place = try #require(gateway.addresses.first).hostPort()
-    let report = try await examine("\(place)")
-    #expect(report.expects(nil), "\(report.json)")
+    let report = try await examine("\(place)\(options)")
     await gateway.stop(within: .zero)
+    return report
+  }
+
+  @Test("the doctor reports a gateway on a TCP port as sound")
+  func sound() async throws {
+    let report = try await examineGateway()
+    #expect(report.expects(nil), "\(report.json)")
   }
 
   @Test("the doctor blames the link's option http=1.1, not the gateway")
   func wrongFraming() async throws {
-    let gateway = try await Gateway.start(
-      GatewayConfiguration(
-        links: [try transports.link("tcp://127.0.0.1:0")], origin: .handler { _ in Response(status: .ok) }))
-    let place = try #require(gateway.addresses.first).hostPort()
-    let report = try await examine("\(place)?http=1.1")
+    let report = try await examineGateway("?http=1.1")
     #expect(report.expects(.wrongScheme) && report.line.contains("leave out http=1.1"), "\(report.json)")
-    await gateway.stop(within: .zero)
   }
 
   @Test("the doctor skips a link on which the far end dials")

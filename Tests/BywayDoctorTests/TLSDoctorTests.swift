@@ -84,13 +84,8 @@ import TransportTestSupport
     #expect(sound.isUsable, "\(sound.json)")
     await nginx.stop()
 
-    let endpoint = try Endpoint.tcp(Endpoint.freePort())
-    let openssl = try ChildProcess(
-      Program.openssl.path(),
-      ["s_server", "-accept", "\(endpoint)", "-cert", ca.server.cert, "-key", ca.server.key, "-quiet", "-tls1_1"]
-        + ["-cipher", "ALL:@SECLEVEL=0"])
-    try await endpoint.waitUntilReachable(by: openssl)
-    let old = try await examine("\(endpoint)", trust)
+    let openssl = try await OpenSSLServer.outdated(ca.server)
+    let old = try await examine("\(openssl.endpoint)", trust)
     #expect(old.expects(.noCommonVersion), "\(old.json)")
     await openssl.stop()
   }

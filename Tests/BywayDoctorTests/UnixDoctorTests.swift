@@ -8,15 +8,11 @@ import Testing
 import UnixTransport
 
 /// Links over Unix sockets, working and failing.
-@Suite("Doctor: Unix sockets", .timeLimit(.minutes(2))) struct UnixDoctorTests {
+@Suite("Doctor: Unix sockets", .timeLimit(.minutes(2))) struct UnixDoctorTests: ExaminingSuite {
   private let folder: TemporaryFolder
-  private let transports = TransportRegistry([UnixTransport()])
+  let transports = TransportRegistry([UnixTransport()])
 
   init() throws { folder = try TemporaryFolder() }
-
-  private func examine(_ link: String) async throws -> Report {
-    await Doctor(transports).examine(try transports.link(link))
-  }
 
   private func gateway(_ origin: Origin) async throws -> Gateway {
     try await Gateway.start(

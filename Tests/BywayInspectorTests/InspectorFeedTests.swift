@@ -268,15 +268,8 @@ import Testing
       let answer = try await house.ask(.post, "/api/exchanges/1/resend", changes, token: token)
       let id = try #require(JSON(parsing: answer.text)?["id"], "\(answer.text)")
       let path = "/api/exchanges/\(id)"
-      var body = ""
-      for _ in 0..<500 where body.isEmpty {
-        if try await house.json(path)["state"]?.text == "done" {
-          body = try await house.ask(.get, "\(path)/response-body").text
-        } else {
-          try await Task.sleep(for: .milliseconds(10))
-        }
-      }
-      #expect(body == said)
+      #expect(try await eventually { try await house.json(path)["state"]?.text == "done" })
+      #expect(try await house.ask(.get, "\(path)/response-body").text == said)
       #expect(try await house.json(path)["resends"] == .number(1))
     }
     for changes in [

@@ -15,7 +15,7 @@ import UnixTransport
 @testable import BywayProxy
 
 /// A printer and a camera, each with its own gateway and link, behind one proxy.
-@Suite("Several devices behind a proxy", .timeLimit(.minutes(1))) struct DevicesTests {
+@Suite("Several devices behind a proxy", .timeLimit(.minutes(1)), .cleansUp) struct DevicesTests {
   @Test(
     "the host selects the device in every form of request",
     arguments: [
@@ -28,7 +28,6 @@ import UnixTransport
   func byName(head: String, device: String) async throws {
     let house = try await House()
     #expect(try await house.exchange(head).contains("this is the \(device)"))
-    await house.stop()
   }
 
   @Test(
@@ -44,20 +43,16 @@ import UnixTransport
     let answer = try await house.exchange("GET / HTTP/1.1\r\nHost: \(host)")
     #expect(answer.hasPrefix("HTTP/1.1 421") || answer.hasPrefix("HTTP/1.1 400"), "\(answer)")
     #expect(answer.contains(words.replacing("\"", with: "\\\"")), "\(answer)")
-    await house.stop()
   }
 
   @Test("a tunnel to a device's name reaches that device only")
   func tunnel() async throws {
     let house = try await House()
-    let client = try await house.wire()
-    try await client.send("CONNECT printer.localhost:80 HTTP/1.1\r\nHost: printer.localhost:80\r\n\r\n")
-    #expect(try await client.receive(through: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
+    let client = try await house.tunnel(to: "printer.localhost:80")
     try await client.send("GET / HTTP/1.1\r\nHost: printer.localhost\r\n\r\n")
     #expect(try await client.receive(through: "printer").contains("this is the printer"))
     try await client.send("GET / HTTP/1.1\r\nHost: camera.localhost\r\nConnection: close\r\n\r\n")
     #expect(try await client.receiveToEnd().contains("HTTP/1.1 421"))
-    await house.stop()
   }
 
   /// Records the clients of requests.
@@ -120,15 +115,12 @@ import UnixTransport
   @Test("a request in a tunnel follows the current configuration, also after a reload")
   func tunnelAfterReload() async throws {
     let house = try await House()
-    let client = try await house.wire()
-    try await client.send("CONNECT printer.localhost:80 HTTP/1.1\r\nHost: printer.localhost:80\r\n\r\n")
-    _ = try await client.receive(through: "\r\n\r\n")
+    let client = try await house.tunnel(to: "printer.localhost:80")
     var next = house.configuration
     next.devices = try DeviceDirectory([#require(next.devices.devices.last)])
     try await house.proxy.reload(next, within: .seconds(1))
     try await client.send("GET / HTTP/1.1\r\nHost: printer.localhost\r\nConnection: close\r\n\r\n")
     #expect(try await client.receiveToEnd().contains("HTTP/1.1 421"))
-    await house.stop()
   }
 
   @Test("a suffix added by a reload separates cookies of devices, also on links that stay open")
@@ -140,7 +132,6 @@ import UnixTransport
     try await house.proxy.reload(next, within: .seconds(1))
     let answer = try await house.exchange("GET /cookies HTTP/1.1\r\nHost: printer.unrelated.example")
     #expect(answer.contains("e=5\r\n"), "\(answer)")
-    await house.stop()
   }
 
   @Test(
@@ -153,7 +144,6 @@ import UnixTransport
   func noDefault(head: String, status: String) async throws {
     let house = try await House()
     #expect(try await house.exchange(head).hasPrefix(status))
-    await house.stop()
   }
 
   @Test("with a default device, localhost reaches it, and byway.localhost the list of devices")
@@ -163,7 +153,6 @@ import UnixTransport
     #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: byway.localhost").contains("<h1>Devices</h1>"))
     #expect(
       try await house.exchange("GET / HTTP/1.1\r\nHost: byway.devices.example").contains("camera.devices.example"))
-    await house.stop()
   }
 
   @Test(
@@ -181,7 +170,6 @@ import UnixTransport
     #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: \(host)").contains(text))
     #expect(try await house.exchange("GET http://nothing.localhost/ HTTP/1.1\r\nHost: x").hasPrefix("HTTP/1.1 421"))
     #expect(try await house.exchange("CONNECT nothing.localhost:80 HTTP/1.1\r\nHost: x").hasPrefix("HTTP/1.1 421"))
-    await house.stop()
   }
 
   @Test("on a Unix socket an unknown name reaches the only device, and gets 421 if there are several")
@@ -201,7 +189,6 @@ import UnixTransport
       #expect(try await several.exchange("GET / HTTP/1.1\r\nHost: \(host)").contains("this is the camera"))
     }
     #expect(try await several.exchange("GET / HTTP/1.1\r\nHost: localhost").contains("<h1>Devices</h1>"))
-    await several.stop()
   }
 
   @Test("a name set with --name reaches the default device over TCP, and takes precedence over a device's name")
@@ -221,7 +208,6 @@ import UnixTransport
     try await house.proxy.reload(next, within: .seconds(1))
     #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: y.localhost").contains("this is the printer"))
     #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: api.moby.localhost").hasPrefix("HTTP/1.1 421"))
-    await house.stop()
   }
 
   @Test("a page of one device is a foreign page for another")
@@ -233,7 +219,6 @@ import UnixTransport
     }
     #expect(try await asks(from: "http://camera.localhost:\(house.port)").hasPrefix("HTTP/1.1 403"))
     #expect(try await asks(from: "http://printer.localhost:\(house.port)").hasPrefix("HTTP/1.1 200"))
-    await house.stop()
   }
 
   @Test("a cookie for all devices is restricted to the device that set it")
@@ -248,7 +233,6 @@ import UnixTransport
         "a=1; Path=/", "b=2; Path=/", "c=3", "d=4; Domain=printer.localhost", "e=5", "f=6", "g=7", "h=8", "i=9", "j=10",
         "k=11", "l=12",
       ])
-    await house.stop()
   }
 
   @Test("a device that clears its site data does not clear cookies of other devices")
@@ -262,7 +246,6 @@ import UnixTransport
     #expect(
       quoted.contains("clear-site-data: \"y\", \"cache\", \"storage\", \"executioncontexts\", \"cache\"\r\n"),
       "\(quoted)")
-    await house.stop()
   }
 
   @Test("the page lists all devices, and escapes their titles")
@@ -279,7 +262,6 @@ import UnixTransport
     #expect(list.contains("\"state\":\"up\"") && list.contains("\"state\":\"idle\""), "\(list)")
     #expect(try await house.exchange("DELETE / HTTP/1.1\r\nHost: localhost").hasPrefix("HTTP/1.1 405"))
     #expect(try await house.exchange("GET /nothing HTTP/1.1\r\nHost: localhost").hasPrefix("HTTP/1.1 404"))
-    await house.stop()
   }
 
   @Test("the device list shows each link without its options, also in the reason for a failure")
@@ -298,7 +280,6 @@ import UnixTransport
     let expected = ports.map { "\"tcp://127.0.0.1:\($0)\"" }.joined(separator: ",")
     #expect(list.contains("\"links\":[\(expected)]") && !list.contains("http=1.1"), "\(list)")
     #expect(list.contains("\"state\":\"down\""), "\(list)")
-    await house.stop()
   }
 
   @Test("the event stream of the device list reports a device when it comes up, and not before")
@@ -316,7 +297,6 @@ import UnixTransport
     await house.proxy.stop(within: .seconds(30))
     #expect(ContinuousClock.now - begin < .seconds(10), "stopping waits for a client that follows events")
     client.close()
-    await house.stop()
   }
 
   @Test("any name that matches a pattern is a device if its link exists")
@@ -325,7 +305,6 @@ import UnixTransport
     #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: my-printer.localhost").contains("this is the printer"))
     #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: my-nothing.localhost").hasPrefix("HTTP/1.1 503"))
     #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: my-.localhost").hasPrefix("HTTP/1.1 421"))
-    await house.stop()
   }
 
   @Test("a reload removes a device, and keeps the link of another one")
@@ -342,22 +321,22 @@ import UnixTransport
     #expect(try await house.exchange("GET / HTTP/1.1\r\nHost: camera.localhost").contains("this is the camera"))
     #expect(await house.gateways[1].openLinks().map(\.since) == [link.since])
     #expect(try await eventually { await house.gateways[0].openLinks().isEmpty })
-    await house.stop()
   }
 }
 
 /// A printer and a camera behind a proxy on TCP, all in one process.
-private struct House {
+private struct House: ServedProxy {
   let proxy: Proxy
   let gateways: [Gateway]
   let configuration: ProxyConfiguration
-  private let remains = Remains()
+  private let ending: Ending
 
   init(
     hasMain: Bool = false, title: String? = nil, names: [String] = [], socket: String? = nil,
     interceptors: [any Interceptor] = []
   ) async throws {
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let remains = Remains()
     let transports = TransportRegistry([LoopbackTransport(), TCPTransport(), UnixTransport()])
     let street = "house-\(UInt64.random(in: 0 ... .max))"
     var gateways: [Gateway] = []
@@ -383,11 +362,14 @@ private struct House {
     self.gateways = gateways
     self.configuration = configuration
     proxy = try await Proxy.start(configuration, group: remains.loops)
+    ending = Ending(of: proxy, gateways, remains)
   }
 
   init(_ configuration: ProxyConfiguration) async throws {
+    let remains = Remains()
     (self.configuration, gateways) = (configuration, [])
     proxy = try await Proxy.start(configuration, group: remains.loops)
+    ending = Ending(of: proxy, [], remains)
   }
 
   private static func respond(to request: Request, as name: String) async throws -> Response {
@@ -424,23 +406,5 @@ private struct House {
 
   var port: Int { (try? proxy.address.hostPort().port) ?? 0 }
 
-  func wire() async throws -> WireEnd {
-    let address = proxy.address
-    return try await WireEnd.connect(
-      to: address.scheme == "unix"
-        ? SocketAddress(unixDomainSocketPath: address.path) : SocketAddress(ipAddress: "127.0.0.1", port: port),
-      on: TestLoops.next())
-  }
-
-  func exchange(_ head: String) async throws -> String {
-    let client = try await wire()
-    try await client.send("\(head)\r\nConnection: close\r\n\r\n")
-    return try await client.receiveToEnd()
-  }
-
-  func stop() async {
-    await proxy.stop(within: .zero)
-    for gateway in gateways { await gateway.stop(within: .zero) }
-    await remains.expectNone()
-  }
+  func stop() async { await ending.run() }
 }

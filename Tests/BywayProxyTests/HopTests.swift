@@ -5,11 +5,12 @@ import HTTPTypes
 import Logging
 import NIOCore
 import TCPTransport
+import TestTools
 import TestWire
 import Testing
 
 /// Fields and status codes that must not pass a hop.
-@Suite(.timeLimit(.minutes(1))) struct HopTests {
+@Suite(.timeLimit(.minutes(1)), .cleansUp) struct HopTests {
   @Test("an origin's 407 becomes 502, so it cannot ask a proxy's users for a password")
   func proxyLoginOfOrigin() async throws {
     let origin = try await OtherServer(
@@ -19,8 +20,6 @@ import Testing
     let response = try await fixture.exchange("GET / HTTP/1.1\r\nHost: localhost")
     #expect(response.hasPrefix("HTTP/1.1 502 Bad Gateway\r\n"), "\(response)")
     #expect(!response.lowercased().contains("proxy-authenticate"))
-    await fixture.stop()
-    try await origin.stop()
   }
 
   @Test("an origin's Proxy-Authenticate is removed from a response with another status, over HTTP/1.1 and HTTP/2")
@@ -34,8 +33,6 @@ import Testing
     let client = try fixture.http2()
     #expect(try await client.get("http://localhost/").fields[.proxyAuthenticate] == nil)
     await client.shutDown()
-    await fixture.stop()
-    try await origin.stop()
   }
 
   @Test("a 407 from the server of a link without a gateway becomes 502")
@@ -54,7 +51,6 @@ import Testing
     try await client.send("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     #expect(try await client.receiveToEnd().hasPrefix("HTTP/1.1 502 Bad Gateway\r\n"))
     await proxy.stop(within: .zero)
-    try await server.stop()
   }
 
   @Test("an HTTP/2 origin does not receive a user's login for the proxy")
@@ -91,10 +87,9 @@ import Testing
     #expect(response.contains("proxy-status: cdn; received-status=503, \"x, byway-z\"\r\n"), "\(response)")
     await fixture.stop()
     // The gateway's own Proxy-Status passes.
-    try await origin.stop()
+    await origin.stop()
     let down = try await ProxyFixture(origin: "http://127.0.0.1:\(origin.port)")
     #expect(try await down.exchange("GET / HTTP/1.1\r\nHost: localhost").contains("proxy-status: byway-gateway-"))
-    await down.stop()
   }
 
   @Test("extended CONNECT is refused for any protocol but WebSocket", arguments: ["raw", "connect-udp", "websocket2"])
@@ -107,8 +102,6 @@ import Testing
     request.head.extendedConnectProtocol = name
     #expect(try await client.execute(request).status == .notImplemented)
     await client.shutDown()
-    await fixture.stop()
-    try await origin.stop()
   }
 
   @Test("a URL with another scheme is refused, and the response lists the supported ones")
@@ -117,6 +110,5 @@ import Testing
     let response = try await fixture.exchange("GET ftp://device.example/file HTTP/1.1\r\nHost: device.example")
     #expect(response.hasPrefix("HTTP/1.1 400 Bad Request\r\n"), "\(response)")
     #expect(response.contains("Only http and https are served here"))
-    await fixture.stop()
   }
 }

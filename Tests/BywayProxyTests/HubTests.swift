@@ -344,7 +344,7 @@ import Testing
     let certificates = try await Certificates()
     let port = try Endpoint.freePort()
     let hub = "tls://127.0.0.1:\(port)?\(certificates.server.options)&ca=\(certificates.authority)"
-    let logged = LoggedMessages()
+    let logged = LogRecord()
     var configuration = try proxy(hubs: ["\(hub)&open=listen"])
     configuration.logger = logged.logger
     let proxy = try await Proxy.start(configuration)
@@ -353,7 +353,7 @@ import Testing
     let liar = try await gateway("camera", at: link)
     #expect(
       try await eventually {
-        logged.all.contains("A gateway that has dialed says a name that its certificate does not have")
+        logged.messages.contains("A gateway that has dialed says a name that its certificate does not have")
       })
     #expect(try await get("camera", of: proxy).hasPrefix("421"))
     await proxy.stop(within: .zero)

@@ -165,6 +165,7 @@ private struct Drops: AsyncSequence, Sendable {
     mutating func next() async throws -> ByteBuffer? {
       if left == 0 { return nil }
       left -= 1
+      // Real time: the server's time limit has no other clock.
       try await Task.sleep(for: .milliseconds(100))
       return ByteBuffer(string: "x")
     }

@@ -4,12 +4,13 @@ import HTTPWire
 import LineLayer
 import NIOCore
 import NIOEmbedded
+import TestTools
 import Testing
 
 @testable import BywayProxy
 
 /// Max-Forwards (RFC 9110 §7.6.2).
-@Suite("Max-Forwards of OPTIONS and TRACE") struct MaxForwardsTests {
+@Suite("Max-Forwards of OPTIONS and TRACE", .cleansUp) struct MaxForwardsTests {
   private func head(_ method: String, _ fields: String, _ proxy: ProxyFixture) async throws -> String {
     try await proxy.exchange("\(method) /x HTTP/1.1\r\nHost: localhost\r\n\(fields)")
   }
@@ -22,7 +23,6 @@ import Testing
     let match = try #require(answer.firstMatch(of: /server-timing: link;dur=([0-9.]+)\r\n/.ignoresCase()), "\(answer)")
     #expect(Double(match.1).map { (0..<10_000).contains($0) } == true)
     #expect(try await head("TRACE", "Max-Forwards: 0", fixture).hasPrefix("HTTP/1.1 501 "))
-    await fixture.stop()
   }
 
   @Test("a larger Max-Forwards is decremented for OPTIONS, and unchanged for other methods")
@@ -35,7 +35,6 @@ import Testing
     #expect(try await head("GET", "Max-Forwards: 0", fixture).hasSuffix("left: 0"))
     #expect(try await head("OPTIONS", "Max-Forwards: -1", fixture).hasSuffix("left: -1"))
     #expect(try await head("OPTIONS", "X: y", fixture).hasSuffix("left: none"))
-    await fixture.stop()
   }
 
   @Test("concurrent OPTIONS requests share one PING, which times out after 10 s")
@@ -70,7 +69,6 @@ import Testing
     #expect(try await head("OPTIONS", "Max-Forwards: 0", fixture).hasPrefix("HTTP/1.1 503 "))
     let foreign = try await fixture.exchange("OPTIONS / HTTP/1.1\r\nHost: evil.example\r\nMax-Forwards: 0")
     #expect(foreign.hasPrefix("HTTP/1.1 421 "))
-    await fixture.stop()
   }
 }
 

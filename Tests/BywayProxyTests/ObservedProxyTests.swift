@@ -8,7 +8,7 @@ import Testing
 @testable import BywayProxy
 
 /// The records that a proxy's observers receive.
-@Suite(.timeLimit(.minutes(1))) struct ObservedProxyTests {
+@Suite(.timeLimit(.minutes(1)), .cleansUp) struct ObservedProxyTests {
   /// An interceptor that forwards every request in a task.
   private struct Passing: Interceptor {
     func intercept(_ request: Request, next: Next) async throws -> Response { try await next(request) }
@@ -80,6 +80,5 @@ import Testing
     #expect(try await fixture.exchange("GET / HTTP/1.1\r\nHost: localhost\r\nTraceparent: \(known)").hasSuffix(known))
     #expect(try await eventually { observer.heard.ended.count == 2 })
     #expect(observer.heard.ended.map { $0.trace?.description } == [nil, "4bf92f3577b34da6a3ce929d0e0e4736"])
-    await fixture.stop()
   }
 }

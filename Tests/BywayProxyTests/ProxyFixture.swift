@@ -7,14 +7,51 @@ import LoopbackTransport
 import NIOCore
 import NIOPosix
 import TCPTransport
+import TestTools
 import TestWire
+import Testing
 import UnixTransport
 
+/// A fixture with a proxy, and raw connections to it.
+protocol ServedProxy {
+  var proxy: Proxy { get }
+}
+
+extension ServedProxy {
+  var port: Int {
+    get throws { try proxy.address.hostPort().port ?? 0 }
+  }
+
+  /// Opens a raw connection to the proxy.
+  func wire() async throws -> WireEnd {
+    let address: SocketAddress =
+      proxy.address.scheme == "unix"
+      ? try SocketAddress(unixDomainSocketPath: proxy.address.path)
+      : try SocketAddress(ipAddress: "127.0.0.1", port: port)
+    return try await WireEnd.connect(to: address, on: TestLoops.next())
+  }
+
+  /// Opens a raw connection with a tunnel in it.
+  func tunnel(to target: String) async throws -> WireEnd {
+    let client = try await wire()
+    try await client.send("CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n\r\n")
+    #expect(try await client.receive(through: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
+    return client
+  }
+
+  /// Sends one HTTP/1.1 request on a new connection, and returns everything that is received.
+  func exchange(_ head: String, body: String = "") async throws -> String {
+    let client = try await wire()
+    try await client.send("\(head)\r\nConnection: close\r\n\r\n\(body)")
+    return try await client.receiveToEnd()
+  }
+}
+
 /// A gateway, a loopback link and a proxy in one process.
-struct ProxyFixture {
+struct ProxyFixture: ServedProxy {
   let proxy: Proxy
   let gateway: Gateway?
-  private let remains = Remains()
+  private let ending: Ending
   let transports = TransportRegistry([LoopbackTransport(), TCPTransport(), UnixTransport()])
 
   /// - Parameters:
@@ -29,6 +66,8 @@ struct ProxyFixture {
     change: (inout ProxyConfiguration) -> Void = { _ in }
   ) async throws {
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let remains = Remains()
+    let gateway: Gateway?
     let link = try transports.link("loopback:proxy-\(UInt64.random(in: 0 ... .max))\(options)")
     if let respond {
       var configuration = try GatewayConfiguration(
@@ -43,38 +82,16 @@ struct ProxyFixture {
     configuration.logger = quiet
     change(&configuration)
     configuration.observers.append(remains.ledger)
-    proxy = try await Proxy.start(configuration, group: remains.loops)
+    let proxy = try await Proxy.start(configuration, group: remains.loops)
+    (self.proxy, self.gateway) = (proxy, gateway)
+    ending = Ending(of: proxy, gateway.map { [$0] } ?? [], remains)
   }
 
-  func stop() async {
-    await proxy.stop(within: .zero)
-    await gateway?.stop(within: .zero)
-    await remains.expectNone()
-  }
-
-  var port: Int {
-    get throws { try proxy.address.hostPort().port ?? 0 }
-  }
-
-  /// Opens a raw connection to the proxy.
-  func wire() async throws -> WireEnd {
-    let address: SocketAddress =
-      proxy.address.scheme == "unix"
-      ? try SocketAddress(unixDomainSocketPath: proxy.address.path)
-      : try SocketAddress(ipAddress: "127.0.0.1", port: port)
-    return try await WireEnd.connect(to: address, on: TestLoops.next())
-  }
+  func stop() async { await ending.run() }
 
   /// Returns a client for HTTP/2 with prior knowledge.
   func http2() throws -> BywayClient {
     try BywayClient(transports.link(proxy.address))
-  }
-
-  /// Sends one HTTP/1.1 request on a new connection, and returns everything that is received.
-  func exchange(_ head: String, body: String = "") async throws -> String {
-    let client = try await wire()
-    try await client.send("\(head)\r\nConnection: close\r\n\r\n\(body)")
-    return try await client.receiveToEnd()
   }
 
   /// Responds with a description of the request.
@@ -85,13 +102,24 @@ struct ProxyFixture {
   }
 }
 
+extension Ending {
+  /// Stops a proxy and the gateways behind it, and checks that nothing remains.
+  convenience init(of proxy: Proxy, _ gateways: [Gateway], _ remains: Remains) {
+    self.init {
+      await proxy.stop(within: .zero)
+      for gateway in gateways { await gateway.stop(within: .zero) }
+      await remains.expectNone()
+    }
+  }
+}
+
 /// A server besides the origin: it responds to everything with the same bytes, or echoes if there are none.
 struct OtherServer {
   let port: Int
-  private let channel: any Channel
+  private let ending: Ending
 
   init(answer: String? = nil) async throws {
-    channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+    let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHandler(Answering(answer: answer.map { ByteBuffer(string: $0) }))
@@ -99,11 +127,10 @@ struct OtherServer {
       }
       .bind(host: "127.0.0.1", port: 0).get()
     port = channel.localAddress?.port ?? 0
+    ending = Ending { try? await channel.close() }
   }
 
-  func stop() async throws {
-    try await channel.close()
-  }
+  func stop() async { await ending.run() }
 
   private final class Answering: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer

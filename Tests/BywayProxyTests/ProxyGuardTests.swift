@@ -3,11 +3,12 @@ import BywayProxy
 import HTTPTypes
 import NIOCore
 import Synchronization
+import TestTools
 import TestWire
 import Testing
 
 /// Access rules of a proxy, tested from outside.
-@Suite(.timeLimit(.minutes(1))) struct ProxyGuardTests {
+@Suite(.timeLimit(.minutes(1)), .cleansUp) struct ProxyGuardTests {
   @Test(
     "a foreign host gets 421 over HTTP/1.1, and the origin receives nothing",
     arguments: [
@@ -23,7 +24,6 @@ import Testing
     #expect(response.hasPrefix("HTTP/1.1 421 Misdirected Request\r\n"))
     #expect(response.contains("--name"))
     #expect(calls.count == 0)
-    await fixture.stop()
   }
 
   @Test("a foreign host gets 421 over HTTP/2, and a client's own mark of absolute form is ignored")
@@ -39,7 +39,6 @@ import Testing
     #expect(try await client.get("http://localhost/").status == .ok)
     #expect(calls.count == 1)
     await client.shutDown()
-    await fixture.stop()
   }
 
   @Test(
@@ -55,7 +54,6 @@ import Testing
     let fixture = try await ProxyFixture(respond: calls.respond)
     #expect(try await fixture.exchange(head).hasPrefix("HTTP/1.1 403 Forbidden\r\n"))
     #expect(calls.count == 0)
-    await fixture.stop()
   }
 
   private static let upgrade =
@@ -74,15 +72,12 @@ import Testing
     ])
   func foreignPageInAbsoluteForm(head: String) async throws {
     let calls = Calls()
-    let other = try await OtherServer(answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother")
     // The gateway's rules allow every destination.
     let fixture = try await ProxyFixture(allowed: ["*:*"], respond: calls.respond)
     let response = try await fixture.exchange(head.replacing("PORT", with: "\(fixture.port)"))
     #expect(response.hasPrefix("HTTP/1.1 403 Forbidden\r\n"), "\(response)")
     #expect(response.contains("--allow-page"))
     #expect(calls.count == 0)
-    await fixture.stop()
-    try await other.stop()
   }
 
   @Test("a request in absolute form from a page reaches its own origin, and any from an allowed page")
@@ -95,8 +90,6 @@ import Testing
         "POST http://127.0.0.1:\(other.port)/ HTTP/1.1\r\nHost: x\r\nOrigin: \(origin)\r\nContent-Length: 0")
       #expect(response.hasSuffix("\r\n\r\nother"), "\(response)")
     }
-    await fixture.stop()
-    try await other.stop()
   }
 
   @Test("over HTTP/2, requests and extended CONNECT from another site's page are refused")
@@ -112,7 +105,6 @@ import Testing
     }
     #expect(calls.count == 0)
     await client.shutDown()
-    await fixture.stop()
   }
 
   @Test("a browser's WebSocket in a tunnel is subject to the page rules")
@@ -143,8 +135,6 @@ import Testing
         client.close()
       }
     }
-    await fixture.stop()
-    try await other.stop()
   }
 
   @Test(
@@ -161,8 +151,6 @@ import Testing
     if text == "G" { try await client.endOutput() }
     _ = try await client.receive(through: text)
     client.close()
-    await fixture.stop()
-    try await other.stop()
   }
 
   @Test("a tunneled GET with an oversized head is refused")
@@ -174,8 +162,6 @@ import Testing
     _ = try await client.receive(through: "\r\n\r\n")
     client.offer(ByteBuffer(string: "GET /" + String(repeating: "a", count: 200_000) + " HTTP/1.1\r\n"))
     #expect(try await client.receiveToEnd().hasPrefix("HTTP/1.1 403 Forbidden\r\n"))
-    await fixture.stop()
-    try await other.stop()
   }
 
   @Test("a listener without a TCP port applies the same rules, because a port may lead to it")
@@ -191,14 +177,12 @@ import Testing
     #expect(calls.count == 0)
     #expect(try await client.get("http://localhost:8080/").status == .ok)
     await client.shutDown()
-    await fixture.stop()
   }
 
   @Test("a name set by the user is accepted")
   func named() async throws {
     let fixture = try await ProxyFixture(change: { $0.names = ["device.example"] })
     #expect(try await fixture.exchange("GET / HTTP/1.1\r\nHost: device.example").hasPrefix("HTTP/1.1 200 OK\r\n"))
-    await fixture.stop()
   }
 
   @Test("on a Unix socket every host is accepted, because no page can reach it")
@@ -211,7 +195,6 @@ import Testing
     }
     // An HTTP/1.0 client may omit the host.
     #expect(try await fixture.exchange("GET /old HTTP/1.0").hasSuffix("GET localhost /old \n"))
-    await fixture.stop()
   }
 
   @Test("over a link to an ordinary server, other servers cannot be reached")
@@ -223,7 +206,6 @@ import Testing
     #expect(tunnel.hasPrefix("HTTP/1.1 403 Forbidden\r\n"))
     let own = try await fixture.exchange("GET / HTTP/1.1\r\nHost: localhost")
     #expect(own.hasPrefix("HTTP/1.1 503 Service Unavailable\r\n"))
-    await fixture.stop()
   }
 
   @Test("an invalid name and an address in use are reported at the start")
@@ -236,7 +218,6 @@ import Testing
     let taken = first.proxy.address.text
     let second = await #expect(throws: BywayError.self) { _ = try await ProxyFixture(listen: taken) }
     #expect(second?.code == .linkUnavailable)
-    await first.stop()
   }
 }
 

@@ -7,7 +7,7 @@ import TestTools
 import Testing
 
 /// Reload of a proxy while it serves.
-@Suite("Reload of a proxy", .timeLimit(.minutes(1))) struct ProxyReloadTests {
+@Suite("Reload of a proxy", .timeLimit(.minutes(1)), .cleansUp) struct ProxyReloadTests {
   /// Returns the fixture's initial configuration with changes.
   private func configuration(_ fixture: ProxyFixture, link: String? = nil, listen: String = "tcp://127.0.0.1:0")
     async throws
@@ -41,7 +41,6 @@ import Testing
     #expect(try fixture.port == port)
     #expect(try await status(of: "printer.example:\(port)") == "200")
     #expect(await fixture.gateway?.openLinks().map(\.since) == [link.since])
-    await fixture.stop()
   }
 
   @Test("after a reload with another link, running exchanges finish on the old link, which then closes")
@@ -60,8 +59,6 @@ import Testing
     #expect(String(buffer: try await running.body.collect(upTo: 10)) == "end")
     #expect(try await eventually { await fixture.gateway?.openLinks().isEmpty == true })
     await client.shutDown()
-    await fixture.stop()
-    await other.stop()
   }
 
   @Test("an address that cannot be listened on leaves the proxy unchanged")
@@ -75,7 +72,5 @@ import Testing
     }
     #expect(await fixture.proxy.linkAddress == before)
     #expect(try await fixture.exchange("GET / HTTP/1.1\r\nHost: localhost").hasPrefix("HTTP/1.1 200"))
-    await fixture.stop()
-    await other.stop()
   }
 }

@@ -3,11 +3,12 @@ import BywayProxy
 import HTTPTypes
 import NIOCore
 import Synchronization
+import TestTools
 import TestWire
 import Testing
 
 /// Services of a proxy at its address.
-@Suite(.timeLimit(.minutes(1))) struct ProxyTests {
+@Suite(.timeLimit(.minutes(1)), .cleansUp) struct ProxyTests {
   @Test("a request in origin form goes to the gateway's origin")
   func originForm() async throws {
     let fixture = try await ProxyFixture()
@@ -16,7 +17,6 @@ import Testing
     #expect(response.hasPrefix("HTTP/1.1 200 OK\r\n"))
     #expect(response.contains("via: 2.0 byway-proxy-"))
     #expect(response.hasSuffix("\r\n\r\nPOST localhost:\(try fixture.port) /a?b body\n"))
-    await fixture.stop()
   }
 
   @Test("HTTP/2 with prior knowledge is served on the same port")
@@ -29,7 +29,6 @@ import Testing
     let body = String(buffer: try await response.body.collect(upTo: 1000))
     #expect(body == "PUT 127.0.0.1:\(try fixture.port) /x content\n")
     await client.shutDown()
-    await fixture.stop()
   }
 
   @Test("the HTTP version is detected from the first bytes, however they are split")
@@ -47,7 +46,6 @@ import Testing
       http1.offer(ByteBuffer(bytes: [byte]))
     }
     #expect(try await http1.receiveToEnd().contains("PRIx localhost /"))
-    await fixture.stop()
   }
 
   @Test("a connection with another protocol than HTTP/1.1 and HTTP/2 gets one explanation")
@@ -56,7 +54,6 @@ import Testing
     let client = try await fixture.wire()
     client.offer(ByteBuffer(bytes: [0x16, 0x03, 0x01, 0x02, 0x00, 0x01]))
     #expect(try await client.receiveToEnd().hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
-    await fixture.stop()
   }
 
   @Test("a client that leaves before its HTTP version is known is closed", arguments: ["", "PRI", "GE"])
@@ -67,7 +64,6 @@ import Testing
     try await client.endOutput()
     let answer = try await client.receiveToEnd()
     #expect(answer.isEmpty == beginning.isEmpty)
-    await fixture.stop()
   }
 
   @Test("a request in absolute form reaches only what the gateway allows")
@@ -81,8 +77,6 @@ import Testing
     #expect(refused.contains("--allow elsewhere.example:80"))
     let own = try await fixture.exchange("GET http://localhost:\(fixture.port)/own HTTP/1.1\r\nHost: x")
     #expect(own.contains("GET localhost:\(try fixture.port) /own"))
-    await fixture.stop()
-    try await other.stop()
   }
 
   @Test("CONNECT opens a tunnel only to what the gateway allows")
@@ -100,8 +94,6 @@ import Testing
     #expect(try await client.receiveToEnd() == "")
     let refused = try await fixture.exchange("CONNECT elsewhere.example:443 HTTP/1.1\r\nHost: elsewhere.example:443")
     #expect(refused.hasPrefix("HTTP/1.1 403 Forbidden\r\n"))
-    await fixture.stop()
-    try await echo.stop()
   }
 
   @Test("a WebSocket reaches the origin as an extended CONNECT")
@@ -136,7 +128,6 @@ import Testing
     let fixture = try await ProxyFixture(change: { $0.interceptors = [Teapot()] })
     #expect(try await fixture.exchange("GET /tea HTTP/1.1\r\nHost: localhost").hasPrefix("HTTP/1.1 418 "))
     #expect(try await fixture.exchange("GET /coffee HTTP/1.1\r\nHost: localhost").hasPrefix("HTTP/1.1 200 "))
-    await fixture.stop()
   }
 
   @Test("many concurrent clients share the link")
@@ -151,7 +142,6 @@ import Testing
       }
       try await group.waitForAll()
     }
-    await fixture.stop()
   }
 
   @Test("a request waits for a link that is down up to the link timeout, then gets 503 with the cause")
@@ -162,7 +152,6 @@ import Testing
     #expect(response.contains("proxy-status: byway-proxy-"))
     #expect(response.contains("application/problem+json"))
     #expect(response.contains("loopback:proxy-"))
-    await fixture.stop()
   }
 
   @Test("stopping the proxy lets running requests finish, then closes all connections")

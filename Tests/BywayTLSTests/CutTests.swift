@@ -3,6 +3,7 @@ import BywayTLS
 import NIOCore
 import TestPeers
 import TestTools
+import TestWire
 import Testing
 
 /// TLS connections that are cut off.
@@ -11,7 +12,7 @@ import Testing
   func handshake(_ bytes: Int) async throws {
     let ca = try await Certificates()
     let nginx = try await NginxServer(in: TemporaryFolder(), tls: ca.server)
-    let relay = try await CuttingRelay(to: try #require(nginx.endpoint.port), after: bytes)
+    let relay = try await CuttableRelay(to: try #require(nginx.endpoint.port), after: bytes)
     let rig = try await HTTPSRig(.trusting(ca.authority), allowing: ["*:*"])
     let failure = await rig.failure("https://127.0.0.1:\(relay.port)/hello")
     #expect(failure?.code == .originUntrusted)
@@ -27,7 +28,7 @@ import Testing
     let folder = try TemporaryFolder()
     _ = try MarkedFile(at: folder["f.bin"], size: 6_553_600)
     let nginx = try await NginxServer(in: folder, http2: isHTTP2, tls: ca.server)
-    let relay = try await CuttingRelay(to: try #require(nginx.endpoint.port), after: 1_000_000)
+    let relay = try await CuttableRelay(to: try #require(nginx.endpoint.port), after: 1_000_000)
     let rig = try await HTTPSRig(.trusting(ca.authority), allowing: ["*:*"])
     let failure = await rig.failure("https://127.0.0.1:\(relay.port)/f.bin")
     #expect(failure != nil)

@@ -21,8 +21,11 @@ struct HTTP1ClientFixture {
 
   /// - Parameter holdsFirstDial: whether the first connection is held back until ``releaseDial()``.
   init(
-    _ configuration: HTTP1Upstream.Configuration = .defaults, hop: String? = "hop", holdsFirstDial: Bool = false
+    hop: String? = "hop", holdsFirstDial: Bool = false,
+    configure: (inout HTTP1Upstream.Configuration) -> Void = { _ in }
   ) async throws {
+    var configuration = HTTP1Upstream.Configuration.defaults
+    configure(&configuration)
     eventLoop = TestLoops.next()
     watch = Watch(eventLoop)
     if holdsFirstDial {

@@ -101,9 +101,7 @@ import Testing
 
   @Test("a body that was sent twice is credited once")
   func creditOnce() async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.reuse = .forAll
-    let client = try await HTTP1ClientFixture(configuration)
+    let client = try await HTTP1ClientFixture { $0.reuse = .forAll }
     try await client.warmUp()
     var request = FieldSection.post
     request.set(.method, "PUT")

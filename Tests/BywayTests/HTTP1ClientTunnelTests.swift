@@ -21,9 +21,7 @@ import Testing
 
   @Test("an extended CONNECT becomes a WebSocket handshake, whose proof is verified and not forwarded")
   func webSocket() async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.webSocketClosing = .zero
-    let client = try await HTTP1ClientFixture(configuration, hop: nil)
+    let client = try await HTTP1ClientFixture(hop: nil) { $0.webSocketClosing = .zero }
     let response = try await client.begin(.webSocket, isComplete: false)
     try await response.send("early")
     let origin = try await client.origin()
@@ -50,9 +48,7 @@ import Testing
 
   @Test("a client that ends a WebSocket still receives the server's data, and its own end is not forwarded at once")
   func closing() async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.webSocketClosing = .hours(1)
-    let client = try await HTTP1ClientFixture(configuration)
+    let client = try await HTTP1ClientFixture { $0.webSocketClosing = .hours(1) }
     let response = try await client.begin(.webSocket, isComplete: false)
     let origin = try await client.origin()
     try await origin.send(answer(key(in: origin.receive(through: "\r\n\r\n"))))

@@ -6,15 +6,20 @@ import Testing
 
 /// Requests sent while the origin closes a kept connection.
 @Suite(.timeLimit(.minutes(1))) struct HTTP1KeptConnectionTests {
-  @Test("a request that meets the close of its kept connection is sent again on a new one")
-  func closedJustThen() async throws {
-    let client = try await HTTP1ClientFixture()
-    try await client.warmUp()
+  /// Closes the kept connection under a request, which then arrives on a new one.
+  private func expectRepetition(by client: HTTP1ClientFixture) async throws {
     let response = try await client.begin()
     let first = try await client.origin()
     _ = try await first.receive(through: "\r\n\r\n")
     first.close()
     try await client.answer(response, on: 1)
+  }
+
+  @Test("a request that meets the close of its kept connection is sent again on a new one")
+  func closedJustThen() async throws {
+    let client = try await HTTP1ClientFixture()
+    try await client.warmUp()
+    try await expectRepetition(by: client)
   }
 
   @Test("when all kept connections close at once, each request fails on at most one of them")
@@ -44,11 +49,7 @@ import Testing
     let client = try await HTTP1ClientFixture(holdsFirstDial: true)
     try await client.begin().cancel()
     try await client.releaseDial()
-    let first = try await client.origin()
-    let response = try await client.begin()
-    _ = try await first.receive(through: "\r\n\r\n")
-    first.close()
-    try await client.answer(response, on: 1)
+    try await expectRepetition(by: client)
   }
 
   @Test(
@@ -84,9 +85,7 @@ import Testing
 
   @Test("at the limit a kept connection is replaced for the first waiting request, even if later ones could use it")
   func order() async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.maximumConnections = 1
-    let client = try await HTTP1ClientFixture(configuration)
+    let client = try await HTTP1ClientFixture { $0.maximumConnections = 1 }
     let running = try await client.begin()
     let post = try await client.begin(.post)
     let get = try await client.begin()
@@ -99,9 +98,7 @@ import Testing
 
   @Test("at the limit an idle connection is closed to make room for a new one")
   func limit() async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.maximumConnections = 1
-    let client = try await HTTP1ClientFixture(configuration)
+    let client = try await HTTP1ClientFixture { $0.maximumConnections = 1 }
     try await client.warmUp()
     let response = try await client.begin(.post)
     #expect(try await client.origin(0).receiveToEnd() == "")
@@ -110,9 +107,7 @@ import Testing
 
   @Test("on a serial line all requests use the open connection")
   func line() async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.reuse = .forAll
-    let client = try await HTTP1ClientFixture(configuration)
+    let client = try await HTTP1ClientFixture { $0.reuse = .forAll }
     try await client.warmUp()
     for _ in 0..<3 { try await client.answer(client.begin(.post), on: 0) }
     #expect(client.connectionCount == 1)

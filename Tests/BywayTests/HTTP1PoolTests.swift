@@ -8,9 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct HTTP1PoolTests {
   @Test("requests beyond the connection limit wait in order")
   func limit() async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.maximumConnections = 1
-    let client = try await HTTP1ClientFixture(configuration)
+    let client = try await HTTP1ClientFixture { $0.maximumConnections = 1 }
     var responses: [CollectedResponse] = []
     for index in 0..<3 {
       var request = FieldSection.get
@@ -28,10 +26,10 @@ import Testing
 
   @Test("a request that waits too long while all connections are in use fails as refused and not processed")
   func waitEnds() async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.maximumConnections = 1
-    configuration.queueing = .milliseconds(200)
-    let client = try await HTTP1ClientFixture(configuration)
+    let client = try await HTTP1ClientFixture {
+      $0.maximumConnections = 1
+      $0.queueing = .milliseconds(200)
+    }
     _ = try await client.begin()
     let waiting = try await client.begin(.post)
     let error = await #expect(throws: BywayError.self) { try await waiting.response() }
@@ -41,10 +39,10 @@ import Testing
 
   @Test("the number of waiting requests is limited")
   func waitingLimit() async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.maximumConnections = 1
-    configuration.maximumWaiting = 2
-    let client = try await HTTP1ClientFixture(configuration)
+    let client = try await HTTP1ClientFixture {
+      $0.maximumConnections = 1
+      $0.maximumWaiting = 2
+    }
     for _ in 0..<3 { _ = try await client.begin() }
     let error = await #expect(throws: BywayError.self) { try await client.begin().response() }
     #expect(error?.code == .refused)
@@ -52,9 +50,7 @@ import Testing
 
   @Test("an origin that does not respond is abandoned together with its connection")
   func responseTimeout() async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.responseTimeout = .milliseconds(50)
-    let client = try await HTTP1ClientFixture(configuration)
+    let client = try await HTTP1ClientFixture { $0.responseTimeout = .milliseconds(50) }
     let response = try await client.begin()
     let error = await #expect(throws: BywayError.self) { try await response.response() }
     #expect(error?.code == .timedOut)
@@ -63,9 +59,7 @@ import Testing
 
   @Test("an origin that pauses too long within a body of declared length is abandoned")
   func bodyTimeout() async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.bodyTimeout = .milliseconds(50)
-    let client = try await HTTP1ClientFixture(configuration)
+    let client = try await HTTP1ClientFixture { $0.bodyTimeout = .milliseconds(50) }
     let response = try await client.begin()
     let origin = try await client.origin()
     try await origin.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")
@@ -82,9 +76,7 @@ import Testing
       ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\na", "b"),
     ])
   func pausingStream(_ begin: String, _ end: String) async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.bodyTimeout = .milliseconds(50)
-    let client = try await HTTP1ClientFixture(configuration)
+    let client = try await HTTP1ClientFixture { $0.bodyTimeout = .milliseconds(50) }
     let response = try await client.begin()
     let origin = try await client.origin()
     try await origin.send(begin)
@@ -98,9 +90,7 @@ import Testing
 
   @Test("a pause by a slow client is not attributed to the origin")
   func slowReader() async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.bodyTimeout = .seconds(2)
-    let client = try await HTTP1ClientFixture(configuration)
+    let client = try await HTTP1ClientFixture { $0.bodyTimeout = .seconds(2) }
     let response = try await client.begin()
     try await response.setConsuming(false)
     let origin = try await client.origin()
@@ -115,9 +105,7 @@ import Testing
 
   @Test("an origin that stops reading an upload is abandoned together with its connection")
   func unreadUpload() async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.responseTimeout = .milliseconds(200)
-    let client = try await HTTP1ClientFixture(configuration)
+    let client = try await HTTP1ClientFixture { $0.responseTimeout = .milliseconds(200) }
     let response = try await client.begin(.post, isComplete: false)
     let origin = try await client.origin()
     _ = try await origin.receive(through: "\r\n\r\n")
@@ -132,9 +120,7 @@ import Testing
 
   @Test("an upload may pause for longer than the response timeout")
   func slowUpload() async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.responseTimeout = .milliseconds(100)
-    let client = try await HTTP1ClientFixture(configuration)
+    let client = try await HTTP1ClientFixture { $0.responseTimeout = .milliseconds(100) }
     let response = try await client.begin(.post, isComplete: false)
     try await response.send("a")
     let origin = try await client.origin()
@@ -157,9 +143,7 @@ import Testing
 
   @Test("an idle connection closes after a while, also one that was never used")
   func idleTimeout() async throws {
-    var configuration = HTTP1Upstream.Configuration.defaults
-    configuration.idleTimeout = .milliseconds(50)
-    let client = try await HTTP1ClientFixture(configuration)
+    let client = try await HTTP1ClientFixture { $0.idleTimeout = .milliseconds(50) }
     try await client.begin().cancel()
     #expect(try await client.origin().receiveToEnd() == "")
   }

@@ -66,8 +66,7 @@ import Testing
   @Test("a client that disconnects cancels its exchange", arguments: ["", "HTTP/1.1 200 OK"])
   func abort(after response: String) async throws {
     let server = try await HTTP1ServerFixture()
-    try await server.client.send("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nhalf")
-    let exchange = try await server.handler.exchange()
+    let exchange = try await server.exchange("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nhalf")
     try await exchange.requestBody(until: "half")
     if !response.isEmpty {
       try await exchange.begin([":status": "200"])
@@ -84,8 +83,7 @@ import Testing
     ])
   func failedBody(head: FieldSection) async throws {
     let server = try await HTTP1ServerFixture()
-    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-    let exchange = try await server.handler.exchange()
+    let exchange = try await server.exchange("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
     try await exchange.begin(head)
     try await exchange.send("part")
     _ = try await server.client.receive(through: "part")
@@ -97,9 +95,7 @@ import Testing
   @Test("a failed body that only a close would end is reset instead")
   func failedUntilClose() async throws {
     let server = try await HTTP1ServerFixture()
-    try await server.client.send("GET / HTTP/1.0\r\nHost: here\r\n\r\n")
-    let exchange = try await server.handler.exchange()
-    try await exchange.begin([":status": "200"])
+    let exchange = try await server.exchange("GET / HTTP/1.0\r\nHost: here\r\n\r\n", begin: [":status": "200"])
     try await exchange.send("part")
     _ = try await server.client.receive(through: "part")
     try await exchange.fail(BywayError(.linkLost, "Gone."))
@@ -110,8 +106,7 @@ import Testing
     "a response shorter or longer than declared is aborted, and its handler notified", arguments: ["123", "12345"])
   func wrongLength(body: String) async throws {
     let server = try await HTTP1ServerFixture()
-    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-    let exchange = try await server.handler.exchange()
+    let exchange = try await server.exchange("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
     try await exchange.answer([":status": "200", "content-length": "4"], body)
     _ = try await exchange.cancelled()
     #expect(try await !server.client.receiveToEnd().hasSuffix("1234"))
@@ -173,8 +168,7 @@ import Testing
     var timeouts = ServerConfiguration.Timeouts()
     timeouts.head = .milliseconds(10)
     let server = try await HTTP1ServerFixture(timeouts: timeouts)
-    try await server.client.send("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 2\r\n\r\na")
-    let exchange = try await server.handler.exchange()
+    let exchange = try await server.exchange("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 2\r\n\r\na")
     let start = NIODeadline.now()
     try await server.watch.until("60 ms passed") { NIODeadline.now() - start > .milliseconds(60) }
     try await server.client.send("b")
@@ -191,8 +185,8 @@ import Testing
   @Test("draining lets the running exchange finish, and begins no other")
   func drainRunning() async throws {
     let server = try await HTTP1ServerFixture()
-    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\nGET /2 HTTP/1.1\r\nHost: here\r\n\r\n")
-    let exchange = try await server.handler.exchange()
+    let exchange = try await server.exchange(
+      "GET / HTTP/1.1\r\nHost: here\r\n\r\nGET /2 HTTP/1.1\r\nHost: here\r\n\r\n")
     #expect(try await server.watch.run { server.connection.value.runningExchanges } == 1)
     try await server.drain()
     try await exchange.answer([":status": "200", "content-length": "4"], "done")

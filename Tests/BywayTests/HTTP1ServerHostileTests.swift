@@ -75,9 +75,8 @@ import Testing
   @Test("a body that violates its framing after the response began aborts the response")
   func violationWithinExchange() async throws {
     let server = try await HTTP1ServerFixture()
-    try await server.client.send("POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n")
-    let exchange = try await server.handler.exchange()
-    try await exchange.begin([":status": "200"])
+    let exchange = try await server.exchange(
+      "POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n", begin: [":status": "200"])
     _ = try await server.client.receive(through: "\r\n\r\n")
     try await server.client.send("nonsense\r\n")
     _ = try await exchange.cancelled()
@@ -88,9 +87,7 @@ import Testing
   func slowReader() async throws {
     let server = try await HTTP1ServerFixture()
     try await server.client.setReading(false)
-    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-    let exchange = try await server.handler.exchange()
-    try await exchange.begin([":status": "200"])
+    let exchange = try await server.exchange("GET / HTTP/1.1\r\nHost: here\r\n\r\n", begin: [":status": "200"])
     let chunk = ByteBuffer(repeating: 0x61, count: 64 * 1024)
     // As every upstream does, stays within 256 KiB of the consumed bytes.
     var sent = 0
@@ -110,8 +107,7 @@ import Testing
   func slowHandler() async throws {
     let server = try await HTTP1ServerFixture()
     let size = 64 << 20
-    try await server.client.send("PUT / HTTP/1.1\r\nHost: here\r\nContent-Length: \(size)\r\n\r\nx")
-    let exchange = try await server.handler.exchange()
+    let exchange = try await server.exchange("PUT / HTTP/1.1\r\nHost: here\r\nContent-Length: \(size)\r\n\r\nx")
     try await exchange.requestBody(until: "x")
     try await exchange.setConsuming(false)
     let chunk = ByteBuffer(repeating: 0x61, count: 1 << 20)

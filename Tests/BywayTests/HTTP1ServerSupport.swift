@@ -35,6 +35,15 @@ struct HTTP1ServerFixture {
     }
   }
 
+  /// Sends a request, and returns its exchange.
+  /// - Parameter head: the begin of the response; none by default.
+  func exchange(_ request: String, begin head: FieldSection? = nil) async throws -> ScriptedExchange {
+    try await client.send(request)
+    let exchange = try await handler.exchange()
+    if let head { try await exchange.begin(head) }
+    return exchange
+  }
+
   func drain() async throws {
     try await watch.run { [connection] in connection.value.drain() }
   }

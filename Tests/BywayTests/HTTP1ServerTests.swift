@@ -123,8 +123,8 @@ import Testing
   @Test("informational responses pass, and a 100 precedes the body")
   func informational() async throws {
     let server = try await HTTP1ServerFixture()
-    try await server.client.send("PUT / HTTP/1.1\r\nHost: here\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n")
-    let exchange = try await server.handler.exchange()
+    let exchange = try await server.exchange(
+      "PUT / HTTP/1.1\r\nHost: here\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n")
     #expect(exchange.head.value(of: .expect) == "100-continue")
     try await exchange.informational([":status": "103", "link": "</a>"])
     try await exchange.informational([":status": "100"])

@@ -183,6 +183,18 @@ import Testing
     "byway-upgrade-method": "POST", "byway-upgrade-length": "4",
   ]
 
+  /// Sends a request for an upgrade with its body, and returns the response and the origin's end.
+  private func upgrade(
+    hop: String? = "hop"
+  ) async throws -> (client: HTTP1ClientFixture, response: CollectedResponse, origin: WireEnd) {
+    let client = try await HTTP1ClientFixture(hop: hop)
+    let response = try await client.begin(Self.post, isComplete: false)
+    try await response.send("body")
+    let origin = try await client.origin()
+    _ = try await origin.receive(through: "body")
+    return (client, response, origin)
+  }
+
   @Test("the origin gets the client's original request, and its 101 opens the tunnel")
   func origin() async throws {
     let client = try await HTTP1ClientFixture(hop: nil)
@@ -239,11 +251,7 @@ import Testing
 
   @Test("a success other than 101 is marked, so that no hop treats it as an open tunnel")
   func marked() async throws {
-    let client = try await HTTP1ClientFixture(hop: nil)
-    let response = try await client.begin(Self.post, isComplete: false)
-    try await response.send("body")
-    let origin = try await client.origin()
-    _ = try await origin.receive(through: "body")
+    let (client, response, origin) = try await upgrade(hop: nil)
     try await origin.send("HTTP/1.1 200 OK\r\nbyway-upgrade-status: 101\r\nContent-Length: 2\r\n\r\nno")
     let answer = try await response.response()
     #expect(answer.head.text() == [":status: 200", "content-length: 2", "byway-upgrade-status: 200"])
@@ -257,27 +265,19 @@ import Testing
 
   @Test("a refused upgrade has no mark")
   func refused() async throws {
-    let client = try await HTTP1ClientFixture(hop: nil)
-    let response = try await client.begin(Self.post, isComplete: false)
-    try await response.send("body")
-    let origin = try await client.origin()
-    _ = try await origin.receive(through: "body")
-    try await origin.send("HTTP/1.1 426 Upgrade Required\r\nContent-Length: 0\r\n\r\n")
-    #expect(try await response.response().head.text() == [":status: 426", "content-length: 0"])
+    let upgrade = try await self.upgrade(hop: nil)
+    try await upgrade.origin.send("HTTP/1.1 426 Upgrade Required\r\nContent-Length: 0\r\n\r\n")
+    #expect(try await upgrade.response.response().head.text() == [":status: 426", "content-length: 0"])
   }
 
   @Test(
     "an origin that switches to another protocol than requested, or to none, fails the request",
     arguments: ["foo", nil])
   func wrongProtocol(_ name: String?) async throws {
-    let client = try await HTTP1ClientFixture()
-    let response = try await client.begin(Self.post, isComplete: false)
-    try await response.send("body")
-    let origin = try await client.origin()
-    _ = try await origin.receive(through: "body")
+    let upgrade = try await self.upgrade()
     let field = name.map { "Upgrade: \($0)\r\nConnection: Upgrade\r\n" } ?? ""
-    try await origin.send("HTTP/1.1 101 Switching Protocols\r\n\(field)\r\n")
-    let error = await #expect(throws: BywayError.self) { try await response.response() }
+    try await upgrade.origin.send("HTTP/1.1 101 Switching Protocols\r\n\(field)\r\n")
+    let error = await #expect(throws: BywayError.self) { try await upgrade.response.response() }
     #expect(error?.code == .protocolViolation)
   }
 

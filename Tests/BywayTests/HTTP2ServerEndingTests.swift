@@ -1,5 +1,4 @@
 import HTTPWire
-import Logging
 import NIOCore
 import TestWire
 import Testing
@@ -17,65 +16,63 @@ import Testing
       + [0, 0, UInt8(block.count), 1, 4, 0, 0, 0, 1] + block
   }
 
+  /// A served HTTP/2 connection with a raw client and a scripted handler.
+  private struct Server {
+    let client: WireEnd
+    let handler: ScriptedHandler
+    let eventLoop = TestLoops.next()
+    private let connection: Unshared<HTTP2ServerConnection>
+
+    init(memory: MemoryBudget = .shared, isDraining: Bool = false) async throws {
+      let handler = ScriptedHandler(on: eventLoop)
+      let (client, channel) = try await WireEnd.pair(on: eventLoop) { $0.prepareForHandover() }
+      (self.client, self.handler) = (client, handler)
+      var configuration = ServerConfiguration.test
+      configuration.memory = memory
+      connection = try await eventLoop.submit { [configuration] in
+        let connection = HTTP2ServerConnection.start(on: channel, handler: handler, configuration: configuration)
+        if isDraining { connection.drain() }
+        return Unshared(connection)
+      }.get()
+    }
+
+    /// Sends frames that begin a request, and returns its exchange.
+    func exchange(_ bytes: [UInt8]) async throws -> ScriptedExchange {
+      client.offer(ByteBuffer(bytes: bytes))
+      return try await handler.exchange()
+    }
+  }
+
   @Test(
     "a link that is lost within a request cancels its exchange, with or without a response so far",
     arguments: ["CONNECT", "POST"], [true, false])
   func ends(_ method: String, isAnswered: Bool) async throws {
-    let eventLoop = TestLoops.next()
-    let handler = ScriptedHandler(on: eventLoop)
-    let (client, channel) = try await WireEnd.pair(on: eventLoop) { $0.prepareForHandover() }
-    let configuration = ServerConfiguration(
-      hop: "hop", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-    let connection = try await eventLoop.submit {
-      Unshared(HTTP2ServerConnection.start(on: channel, handler: handler, configuration: configuration))
-    }.get()
-    client.offer(ByteBuffer(bytes: Self.request(method, path: method == "POST")))
-    let exchange = try await handler.exchange()
+    let server = try await Server()
+    let exchange = try await server.exchange(Self.request(method, path: method == "POST"))
     if isAnswered { try await exchange.begin([":status": "200"]) }
-    try await client.endOutput()
+    try await server.client.endOutput()
     #expect(try await exchange.cancelled().code == .linkLost)
-    withExtendedLifetime(connection) {}
   }
 
   @Test("trailers count while they wait for a client's window, and are released with its connection")
   func waitingTrailers() async throws {
-    let eventLoop = TestLoops.next()
-    let handler = ScriptedHandler(on: eventLoop)
-    let (client, channel) = try await WireEnd.pair(on: eventLoop) { $0.prepareForHandover() }
-    var configuration = ServerConfiguration.test
     let budget = MemoryBudget(limit: 1 << 20)
-    configuration.memory = budget
-    let connection = try await eventLoop.submit { [configuration] in
-      Unshared(HTTP2ServerConnection.start(on: channel, handler: handler, configuration: configuration))
-    }.get()
+    let server = try await Server(memory: budget)
     // SETTINGS_INITIAL_WINDOW_SIZE of zero.
     let settings: [UInt8] = [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0]
-    client.offer(ByteBuffer(bytes: Self.request("POST", path: true) + settings))
-    let exchange = try await handler.exchange()
+    let exchange = try await server.exchange(Self.request("POST", path: true) + settings)
     try await exchange.begin([":status": "200"])
     try await exchange.send("x")
     try await exchange.end(trailers: ["x-end": String(repeating: "t", count: 40_000)])
     #expect(budget.held > 40_000)
-    client.close()
-    try await Watch(eventLoop).until("nothing is held") { budget.held == 0 }
-    withExtendedLifetime(connection) {}
+    server.client.close()
+    try await Watch(server.eventLoop).until("nothing is held") { budget.held == 0 }
   }
 
   @Test("a draining server still serves a request that the client sent before it could know")
   func lastCall() async throws {
-    let eventLoop = TestLoops.next()
-    let handler = ScriptedHandler(on: eventLoop)
-    let (client, channel) = try await WireEnd.pair(on: eventLoop) { $0.prepareForHandover() }
-    let configuration = ServerConfiguration(
-      hop: "hop", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-    let connection = try await eventLoop.submit {
-      let connection = HTTP2ServerConnection.start(on: channel, handler: handler, configuration: configuration)
-      connection.drain()
-      return Unshared(connection)
-    }.get()
-    client.offer(ByteBuffer(bytes: Self.request("POST", path: true)))
-    let exchange = try await handler.exchange()
+    let server = try await Server(isDraining: true)
+    let exchange = try await server.exchange(Self.request("POST", path: true))
     try await exchange.begin([":status": "200"])
-    withExtendedLifetime(connection) {}
   }
 }

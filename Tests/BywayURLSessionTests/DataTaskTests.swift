@@ -30,9 +30,7 @@ import Testing
 
   @Test("a completion handler receives a body of many chunks as one")
   func completionHandler() async throws {
-    try await withRig { _ in
-      Response(status: .ok, body: Self.bodyOf100Chunks)
-    } _: { rig in
+    try await withRig(answering: Self.bodyOf100Chunks) { rig in
       let text: String? = await withCheckedContinuation { continuation in
         rig.session().dataTask(with: .device()) { data, response, error in
           #expect(error == nil && response?.http?.statusCode == 200)
@@ -45,12 +43,9 @@ import Testing
 
   @Test("a delegate receives the response, the data and the end, once each")
   func order() async throws {
-    try await withRig { _ in
-      Response(status: .ok, body: Body("hello"))
-    } _: { rig in
+    try await withRig(answering: Body("hello")) { rig in
       let observer = TaskObserver()
-      rig.session(delegate: observer).dataTask(with: .device()).resume()
-      try await until { observer.isComplete }
+      try await rig.dataTask(for: observer)
       #expect(observer.events == ["response 200", "data", "complete"])
       #expect(observer.data.text == "hello")
     }
@@ -59,9 +54,7 @@ import Testing
   @Test("a delegate receives each event of a stream when it is sent, not at the end")
   func streams() async throws {
     let (body, chunks) = streamedBody()
-    try await withRig { _ in
-      Response(status: .ok, body: body)
-    } _: { rig in
+    try await withRig(answering: body) { rig in
       let observer = TaskObserver()
       rig.session(delegate: observer).dataTask(with: .device("/events")).resume()
       for text in ["one", "onetwo", "onetwothree"] {
@@ -76,9 +69,7 @@ import Testing
 
   @Test("with a delegate and a completion handler, only the handler receives the body")
   func handlerBesideDelegate() async throws {
-    try await withRig { _ in
-      Response(status: .ok, body: Body("hello"))
-    } _: { rig in
+    try await withRig(answering: Body("hello")) { rig in
       let observer = TaskObserver()
       let session = rig.session(delegate: observer)
       let text: String? = await withCheckedContinuation { continuation in
@@ -91,9 +82,7 @@ import Testing
 
   @Test("the delegate of an async call receives response and data before the call returns")
   func delegateOfCall() async throws {
-    try await withRig { _ in
-      Response(status: .ok, body: Self.bodyOf100Chunks)
-    } _: { rig in
+    try await withRig(answering: Self.bodyOf100Chunks) { rig in
       let (observer, ofSession) = (TaskObserver(), TaskObserver())
       let session = rig.session(delegate: ofSession)
       let (data, _) = try await session.data(for: URLRequest(url: .device()), delegate: observer)
@@ -117,9 +106,7 @@ import Testing
 
   @Test("a task without a delegate or a handler completes")
   func nobody() async throws {
-    try await withRig { _ in
-      Response(status: .ok, body: Body("hello"))
-    } _: { rig in
+    try await withRig(answering: Body("hello")) { rig in
       let task = rig.session().dataTask(with: .device())
       task.resume()
       try await until { task.state == .completed }

@@ -218,8 +218,7 @@ import Testing
         let observer = TaskObserver()
         let most = Most()
         observer.onData = { _, data in most.note(data.count) }
-        rig.session(delegate: observer).dataTask(with: .device()).resume()
-        try await until { observer.isComplete }
+        try await rig.dataTask(for: observer)
         #expect(observer.error == nil && observer.data.count == 32 << 20)
         #expect(most.value <= 256 << 10)
         // The limit counts decompressed bytes.

@@ -27,10 +27,6 @@ import Testing
     case "/stalls":
       let (body, rest) = streamedBody()
       for chunk in chunks { rest.yield(chunk) }
-      Task {
-        try await Task.sleep(for: .seconds(60))
-        rest.finish()
-      }
       return Response(status: .ok, body: body)
     default:
       let (body, rest) = streamedBody()
@@ -78,8 +74,7 @@ import Testing
       try await withRig(Self.handler) { rig in
         let observer = DownloadObserver()
         observer.onFile = { try? FileManager.default.moveItem(at: $0, to: place) }
-        rig.session(delegate: observer).downloadTask(with: .device("/file")).resume()
-        try await until { observer.isComplete }
+        try await rig.downloadTask("/file", for: observer)
         try await expectNothingIsLeft()
         #expect(try Data(contentsOf: place) == Self.content)
       }
@@ -90,7 +85,7 @@ import Testing
   func concurrentQueue() async throws {
     try await withRig(Self.handler) { rig in
       let observer = DownloadObserver()
-      // There is no event to wait for; without the fix this fails most times.
+      // Real time: there is no event to wait for. Without the fix this fails most times.
       observer.onFile = { _ in usleep(100_000) }
       let queue = OperationQueue()
       queue.maxConcurrentOperationCount = 4
@@ -154,8 +149,7 @@ import Testing
   func breaks() async throws {
     try await withRig(Self.handler) { rig in
       let observer = DownloadObserver()
-      rig.session(delegate: observer).downloadTask(with: .device("/breaks")).resume()
-      try await until { observer.isComplete }
+      try await rig.downloadTask("/breaks", for: observer)
       #expect(observer.events == ["error"])
 
       let (file, error): (URL?, (any Error)?) = await withCheckedContinuation { continuation in
@@ -200,9 +194,7 @@ import Testing
   @Test("a suspended download continues from its position")
   func suspended() async throws {
     let (body, chunks) = streamedBody()
-    try await withRig { _ in
-      Response(status: .ok, body: body)
-    } _: { rig in
+    try await withRig(answering: body) { rig in
       let observer = DownloadObserver()
       let task = rig.session(delegate: observer).downloadTask(with: .device())
       task.resume()
@@ -262,7 +254,7 @@ import Testing
   private static func downloadAsync(_ session: URLSession, cancelledAfter delay: Int?) async throws {
     let call = Task { try await session.download(from: .device("/file")).0 }
     if let delay {
-      try await Task.sleep(for: .microseconds(delay))
+      await pass(.microseconds(delay))
       call.cancel()
     }
     guard let file = try? await call.value else { return }

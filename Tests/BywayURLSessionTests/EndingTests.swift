@@ -7,6 +7,7 @@ import HTTPTypes
 import LoopbackTransport
 import NIOCore
 import Synchronization
+import TestTools
 import Testing
 
 /// Tasks that are cancelled, suspended, too slow or refused.
@@ -15,7 +16,7 @@ import Testing
   private static func silent(_ stopped: @escaping @Sendable () -> Void = {}) -> Rig.Handler {
     { _ in
       try await withTaskCancellationHandler {
-        try await Task.sleep(for: .seconds(600))
+        try await untilCancelled()
         return Response(status: .ok)
       } onCancel: {
         stopped()
@@ -59,10 +60,14 @@ import Testing
 
   @Test("an async call whose Swift task is cancelled throws")
   func cancelledAsync() async throws {
-    try await withRig(Self.silent()) { rig in
+    let started = Atomic(0)
+    try await withRig { request in
+      started.add(1, ordering: .relaxed)
+      return try await Self.silent()(request)
+    } _: { rig in
       let session = rig.session()
       let call = Task { try await session.data(from: .device()) }
-      try await Task.sleep(for: .milliseconds(20))
+      try await until { started.load(ordering: .relaxed) == 1 }
       call.cancel()
       let error = await #expect(throws: URLError.self) { try await call.value }
       #expect(error?.code == .cancelled)
@@ -72,9 +77,7 @@ import Testing
   @Test("a cancelled task delivers nothing more, even with data in its blocked delegate queue")
   func cancelledMeanwhile() async throws {
     let (body, chunks) = streamedBody()
-    try await withRig { _ in
-      Response(status: .ok, body: body)
-    } _: { rig in
+    try await withRig(answering: body) { rig in
       let observer = TaskObserver()
       observer.onData = { task, _ in task.cancel() }
       rig.session(delegate: observer).dataTask(with: .device()).resume()
@@ -100,9 +103,7 @@ import Testing
       try await until { observer.data.text == "one" }
       task.suspend()
       chunks.yield(ByteBuffer(string: "two"))
-      // There is no event to wait for; a defect makes this fail sometimes.
-      try await Task.sleep(for: .milliseconds(200))
-      #expect(observer.data.text == "one")
+      #expect(try await !eventually(within: .milliseconds(200)) { observer.data.text != "one" })
       task.resume()
       try await until { observer.data.text == "onetwo" }
       task.suspend()
@@ -156,6 +157,7 @@ import Testing
       let (body, chunks) = streamedBody()
       Task {
         for _ in 0..<12 {
+          // Real time: the timeouts of URLSession have no other clock.
           try await Task.sleep(for: .milliseconds(750))
           chunks.yield(ByteBuffer(string: "."))
         }
@@ -178,14 +180,14 @@ import Testing
       try await until { !held.data.isEmpty && !suspended.data.isEmpty }
       queue.isSuspended = true
       task.suspend()
-      try await Task.sleep(for: .seconds(8))
+      // Until the running one has ended, which takes longer than the timeout.
+      let data = try await running
+      #expect(data.count == 12)
       queue.isSuspended = false
       task.resume()
 
       try await until { held.isComplete && suspended.isComplete }
       #expect(held.data.count == 12 && suspended.data.count == 12)
-      let data = try await running
-      #expect(data.count == 12)
     }
   }
 

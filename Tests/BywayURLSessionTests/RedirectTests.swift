@@ -50,8 +50,7 @@ import Testing
   func asked() async throws {
     try await withRig(Self.site) { rig in
       let observer = TaskObserver()
-      rig.session(delegate: observer).dataTask(with: .device("/303")).resume()
-      try await until { observer.isComplete }
+      try await rig.dataTask("/303", for: observer)
       #expect(
         observer.events == ["redirect 303 GET http://device/end?a=b", "response 200", "data", "complete"])
     }
@@ -62,8 +61,7 @@ import Testing
     try await withRig(Self.site) { rig in
       let observer = TaskObserver()
       observer.redirect = { _, _ in nil }
-      rig.session(delegate: observer).dataTask(with: .device("/303")).resume()
-      try await until { observer.isComplete }
+      try await rig.dataTask("/303", for: observer)
       #expect(observer.response?.statusCode == 303)
       #expect(observer.data.text == "moved")
       #expect(observer.response?.url == .device("/303"))
@@ -80,8 +78,7 @@ import Testing
         request.setValue("new", forHTTPHeaderField: "Authorization")
         return request
       }
-      rig.session(delegate: observer).dataTask(with: .device("/303")).resume()
-      try await until { observer.isComplete }
+      try await rig.dataTask("/303", for: observer)
       #expect(observer.data.text == "GET /chosen new ")
       #expect(observer.response?.url == .device("/chosen"))
     }

@@ -20,7 +20,7 @@ import Testing
     try await withRig { request in
       switch request.path {
       case "/slow":
-        try await Task.sleep(for: .milliseconds(2))
+        for _ in 0..<20 { await Task.yield() }
         return Response(status: .ok, body: Body("slow"))
       case "/chunks":
         let (body, chunks) = streamedBody()
@@ -63,7 +63,7 @@ import Testing
             for _ in 0..<(Self.total / Self.workers) {
               let call = Task { try await session.data(from: .device()) }
               // About the time of a call while all workers make one.
-              try await Task.sleep(for: .microseconds(random.below(40_000)))
+              await pass(.microseconds(random.below(40_000)))
               if random.below(10) > 0 { call.cancel() }
               _ = await call.result
             }
@@ -73,6 +73,12 @@ import Testing
       }
     }
   }
+}
+
+/// Lets time pass before a cancellation at a random moment.
+func pass(_ time: Duration) async {
+  // Real time: the moments of a stress test are random.
+  try? await Task.sleep(for: time)
 }
 
 private struct Sessions: Sendable {
@@ -117,7 +123,7 @@ private struct Sessions: Sendable {
     }
     guard let delay else { return }
     Task {
-      try? await Task.sleep(for: delay)
+      await pass(delay)
       task.cancel()
     }
   }
@@ -125,7 +131,7 @@ private struct Sessions: Sendable {
   private func cancelling(after delay: Duration?, _ body: @escaping @Sendable () async -> Void) async {
     let call = Task { await body() }
     if let delay {
-      if delay > .zero { try? await Task.sleep(for: delay) }
+      if delay > .zero { await pass(delay) }
       call.cancel()
     }
     await call.value

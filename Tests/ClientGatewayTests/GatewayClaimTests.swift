@@ -20,22 +20,6 @@ import Testing
     return configuration
   }
 
-  private func withGateway(
-    _ configuration: GatewayConfiguration, _ body: (Gateway, BywayClient) async throws -> Void
-  ) async throws {
-    let gateway = try await Gateway.start(configuration)
-    let client = BywayClient(link)
-    do {
-      try await body(gateway, client)
-    } catch {
-      await client.shutDown()
-      await gateway.stop(within: .zero)
-      throw error
-    }
-    await client.shutDown()
-    await gateway.stop(within: .zero)
-  }
-
   private func text(_ response: Response) async throws -> String {
     String(buffer: try await response.body.collect(upTo: DeviceClaim.maximumBytes))
   }

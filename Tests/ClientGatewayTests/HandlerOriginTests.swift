@@ -3,6 +3,7 @@ import BywayGateway
 import HTTPTypes
 import LoopbackTransport
 import NIOCore
+import TestTools
 import Testing
 
 /// A client and a gateway in one process, over a loopback link, with a Swift handler as the origin and without ports.
@@ -126,7 +127,7 @@ import Testing
     try await withLink { _ in
       heard.continuation.yield("request")
       return try await withTaskCancellationHandler {
-        try await Task.sleep(for: .seconds(60))
+        try await untilCancelled()
         return Response(status: .ok)
       } onCancel: {
         heard.continuation.yield("cancellation")
@@ -188,17 +189,9 @@ import Testing
   ) async throws {
     let name = "handler-\(UInt64.random(in: 0 ... .max))"
     let link = try TransportRegistry([LoopbackTransport()]).link("loopback:\(name)")
-    let gateway = try await Gateway.start(GatewayConfiguration(links: [link], origin: .handler(handler)))
-    let client = BywayClient(link)
-    do {
+    try await withGateway(GatewayConfiguration(links: [link], origin: .handler(handler))) { _, client in
       try await body(client)
-    } catch {
-      await client.shutDown()
-      await gateway.stop(within: .zero)
-      throw error
     }
-    await client.shutDown()
-    await gateway.stop(within: .zero)
   }
 }
 

@@ -8,6 +8,7 @@ import NIOCore
 import SerialTransport
 import Synchronization
 import TestTools
+import TestWire
 import Testing
 import UnixTransport
 
@@ -51,6 +52,7 @@ import UnixTransport
       var rest: ByteBuffer
 
       mutating func next() async throws -> ByteBuffer? {
+        // Real time: the rate of a body.
         try await Task.sleep(for: .milliseconds(20))
         return rest.readSlice(length: Swift.min(rest.readableBytes, 20_000)).flatMap { $0.readableBytes > 0 ? $0 : nil }
       }
@@ -150,20 +152,22 @@ import UnixTransport
             for number in 1... {
               if isOver.withLock(\.self) { break }
               requests.addTask { await load.request(number, with: client) }
+              // Real time: the rate of the load.
               try? await Task.sleep(until: begin + .milliseconds(5 * number))
             }
           }
         }
         defer { isOver.withLock { $0 = true } }
-        try await Task.sleep(for: .seconds(1))
+        #expect(try await eventually { load.all.count >= 200 })
         let cut = ContinuousClock.now
         await relay.cut(kind)
-        try await Task.sleep(for: .seconds(5))
+        #expect(try await eventually { load.all.contains { $0.begin > cut + .seconds(5) } })
         let repair = ContinuousClock.now
         try await relay.repair()
         #expect(
           try await eventually { load.all.contains { $0.gateway == "first" && $0.begin > repair } }, "it is never back")
-        try await Task.sleep(for: .seconds(1))
+        let back = ContinuousClock.now
+        #expect(try await eventually { load.all.contains { $0.begin > back + .seconds(1) } })
         return (cut, repair)
       }
       judge(load.all, cut: outage, repair: repaired, kind)

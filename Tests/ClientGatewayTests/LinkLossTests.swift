@@ -3,6 +3,7 @@ import BywayGateway
 import HTTPTypes
 import LoopbackTransport
 import NIOCore
+import TestTools
 import Testing
 
 /// A client whose link is down, lost or drained.
@@ -62,7 +63,7 @@ import Testing
     let arrived = AsyncStream.makeStream(of: Void.self)
     let first = try await gateway { _ in
       arrived.continuation.yield()
-      try await Task.sleep(for: .seconds(60))
+      try await untilCancelled()
       return Response(status: .internalServerError)
     }
     let client = client()
@@ -89,7 +90,7 @@ import Testing
       let first = try await gateway { request in
         for try await _ in request.body.dropFirst(8) { break }
         arrived.continuation.yield()
-        try await Task.sleep(for: .seconds(60))
+        try await untilCancelled()
         return Response(status: .internalServerError)
       }
       let client = client()

@@ -3,6 +3,7 @@ import BywayGateway
 import HTTPTypes
 import LoopbackTransport
 import NIOCore
+import TestTools
 import Testing
 import TransportTestSupport
 
@@ -55,7 +56,7 @@ import TransportTestSupport
       links: [link],
       origin: .handler { _ in
         await withTaskCancellationHandler {
-          try? await Task.sleep(for: .seconds(60))
+          try? await untilCancelled()
         } onCancel: {
           cancelled.continuation.yield()
         }
@@ -83,6 +84,7 @@ import TransportTestSupport
     var configuration = GatewayConfiguration(
       links: [link],
       origin: .handler { _ in
+        // Real time: twenty times the silence after which the peers send PING.
         try await Task.sleep(for: .milliseconds(400))
         return Response(status: .ok)
       })

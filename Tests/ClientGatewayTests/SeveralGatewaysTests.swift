@@ -15,13 +15,25 @@ import TransportTestSupport
   private let address = "loopback:several-\(UInt64.random(in: 0 ... .max))"
   private let transports = TransportRegistry([LoopbackTransport()])
   private let record = LogRecord()
+  private let arrivals = Arrivals()
+
+  private final class Arrivals: Sendable {
+    private let number = Mutex(0)
+
+    var count: Int { number.withLock(\.self) }
+    func add() { number.withLock { $0 += 1 } }
+  }
 
   /// - Parameter serves: the text that its origin responds with.
   private func gateway(_ serves: String, named name: String? = nil) async throws -> Gateway {
     var configuration = GatewayConfiguration(
       links: [try transports.link("\(address)?open=dial")],
-      origin: .handler { request in
-        if request.head.path == "/slow" { try await Task.sleep(for: .milliseconds(300)) }
+      origin: .handler { [arrivals] request in
+        // Ten requests at once, as the load decides where each goes.
+        if request.head.path == "/together" {
+          arrivals.add()
+          _ = try await eventually { arrivals.count % 10 == 0 }
+        }
         return Response(status: .ok, body: Body(serves))
       })
     configuration.claim = name.map { DeviceClaim(name: DeviceName($0)) }
@@ -198,7 +210,7 @@ import TransportTestSupport
     let second = try await gateway("second", named: "printer")
     func answers() async throws -> [String: Int] {
       try await withThrowingTaskGroup(of: String.self) { group in
-        for _ in 0..<10 { group.addTask { try await house.get("printer", "/slow") } }
+        for _ in 0..<10 { group.addTask { try await house.get("printer", "/together") } }
         return try await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
       }
     }

@@ -1,4 +1,5 @@
 import TestPeers
+import TestTools
 import Testing
 
 /// The built `byway` command, mostly in error cases. Tests run one at a time, because all start processes.
@@ -21,10 +22,6 @@ import Testing
   static func waitUntil(
     _ what: String, within limit: Duration = .seconds(10), _ isMet: () async throws -> Bool
   ) async throws {
-    let deadline = ContinuousClock.now + limit
-    while try await !isMet() {
-      guard ContinuousClock.now < deadline else { throw PeerFailure("never: \(what)") }
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    guard try await eventually(within: limit, isMet) else { throw PeerFailure("never: \(what)") }
   }
 }

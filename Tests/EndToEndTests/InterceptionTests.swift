@@ -231,15 +231,12 @@ extension EndToEnd {
           let answer = try await Curl.fetch(login + place)
           statuses.append(String((answer.values("cache-status").first ?? "").prefix(11)))
           // A save in progress leaves a body without a head, or a head with a temporary name.
-          for _ in 0..<500 {
+          let isSaved = try await eventually {
             let names = try FileManager.default.contentsOfDirectory(atPath: files["cache-\(way.count)"])
             let bodies = names.count { $0.hasSuffix(".body") }
-            if bodies == names.count(where: { $0.hasSuffix(".head") }), !names.contains(where: { $0.hasSuffix(".new") })
-            {
-              break
-            }
-            try await Task.sleep(for: .milliseconds(10))
+            return bodies == names.count { $0.hasSuffix(".head") } && !names.contains { $0.hasSuffix(".new") }
           }
+          #expect(isSaved)
         }
         await proxy.process.stop()
         return statuses

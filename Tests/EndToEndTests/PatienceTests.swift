@@ -24,11 +24,14 @@ extension EndToEnd {
       #expect(ContinuousClock.now - killed < .seconds(6))
 
       let before = try processorTime(of: passage.proxy.process.id)
-      try await Task.sleep(for: .seconds(2))
-      #expect(try processorTime(of: passage.proxy.process.id) - before < 0.4)
+      let isBusy = try await eventually(within: .seconds(2)) {
+        try processorTime(of: passage.proxy.process.id) - before >= 0.4
+      }
+      #expect(!isBusy)
 
-      async let waiting = Curl.fetch(passage.url + "/", within: .seconds(60))
-      try await Task.sleep(for: .milliseconds(500))
+      let progress = passage.folder["curl"]
+      async let waiting = Curl.fetch(Curl.sending(to: progress) + [passage.url + "/"], within: .seconds(60))
+      try await Curl.waitUntilSent(by: progress)
       passage.proxy.terminate()
       #expect(await passage.proxy.process.waitForExit(within: .seconds(4)) == .code(0))
       _ = try await waiting

@@ -4,6 +4,14 @@ import NIOCore
 import Testing
 
 @Suite struct LifecycleTests {
+  private static func pair(concurrent: Int) -> Pair {
+    var configuration = HTTP2Configuration.defaults
+    configuration.streams.maximumConcurrent = concurrent
+    let pair = Pair(server: configuration)
+    pair.exchange()
+    return pair
+  }
+
   @Test(
     "quotes a client that does not speak HTTP/2",
     arguments: [
@@ -114,10 +122,7 @@ import Testing
   }
 
   @Test("GOAWAY ends the requests that wait for a stream") func goAwayWaiting() throws {
-    var configuration = HTTP2Configuration.defaults
-    configuration.streams.maximumConcurrent = 1
-    let pair = Pair(server: configuration)
-    pair.exchange()
+    let pair = Self.pair(concurrent: 1)
     let ids = try (0..<3).map { _ in try pair.client.submitRequest(.get(), endStream: true) }
     pair.exchange()
     #expect(pair.toServer.heads == [ids[0]])
@@ -128,10 +133,7 @@ import Testing
   }
 
   @Test("requests beyond the peer's limit wait, and are sent as others end") func waits() throws {
-    var configuration = HTTP2Configuration.defaults
-    configuration.streams.maximumConcurrent = 2
-    let pair = Pair(server: configuration)
-    pair.exchange()
+    let pair = Self.pair(concurrent: 2)
     let ids = try (0..<5).map { _ in try pair.client.submitRequest(.get(), endStream: true) }
     var answered = 0
     while answered < 5 {

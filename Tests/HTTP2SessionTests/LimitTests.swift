@@ -16,6 +16,14 @@ import Testing
 
   private let large = [("x-large", String(repeating: "a", count: 3000))]
 
+  /// A configuration in which running requests may hold two heads.
+  private static var narrow: HTTP2Configuration {
+    var configuration = HTTP2Configuration.defaults
+    configuration.streams.maximumHeaderListSize = 4096
+    configuration.streams.heldHeaderSize = 8000
+    return configuration
+  }
+
   @Test("answers a head above the limit with 431, and does not report it") func oversizedRequest() {
     let client = RawClient(strict)
     client.send(.headers(1, HPACK.get + HPACK.block(large)))
@@ -119,10 +127,7 @@ import Testing
 
   @Test("refuses a request if the heads of running ones use up the limit, and accepts it once one has ended")
   func heldHeads() {
-    var configuration = HTTP2Configuration.defaults
-    configuration.streams.maximumHeaderListSize = 4096
-    configuration.streams.heldHeaderSize = 8000
-    let client = RawClient(configuration)
+    let client = RawClient(Self.narrow)
     client.answers = false
     for id in [1, 3, 5] as [UInt32] { client.send(.headers(id, HPACK.get + HPACK.block(large))) }
     #expect(client.events.heads == [1, 3])
@@ -136,10 +141,7 @@ import Testing
 
   @Test("trailers of a request count until it ends, and reset it if there is no room")
   func heldTrailers() {
-    var configuration = HTTP2Configuration.defaults
-    configuration.streams.maximumHeaderListSize = 4096
-    configuration.streams.heldHeaderSize = 8000
-    let client = RawClient(configuration)
+    let client = RawClient(Self.narrow)
     client.answers = false
     client.send(.post(1, large), .headers(1, HPACK.block(large)))
     client.send(.headers(3, HPACK.get + HPACK.block(large)))
@@ -154,10 +156,7 @@ import Testing
 
   @Test("resets responses whose heads or trailers exceed what may wait for a client", arguments: [true, false])
   func unsentHeads(_ areTrailers: Bool) throws {
-    var configuration = HTTP2Configuration.defaults
-    configuration.streams.maximumHeaderListSize = 4096
-    configuration.streams.heldHeaderSize = 8000
-    let pair = Pair(server: configuration)
+    let pair = Pair(server: Self.narrow)
     let filler: FieldSection = ["x-large": large[0].1]
     var head: FieldSection = [":status": "200"]
     if !areTrailers { head.append(filler.lines[0], of: filler) }

@@ -6,17 +6,14 @@ extension Interop {
   @Suite("gRPC") struct GRPCTests {
     private struct Answer: Decodable, Equatable {
       struct Failure: Decodable, Equatable {
-        var code: String
-        var details: String
+        var code, details: String
         var why: String?
       }
 
       var unary: Int
       var trailers: [String: String]
       var code: String
-      var count: Int
-      var total: Int
-      var rounds: Int
+      var count, total, rounds: Int
       var failure: Failure
       var unknown: String
       var unknownTrailers: [String]

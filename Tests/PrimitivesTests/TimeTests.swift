@@ -1,4 +1,5 @@
 import Primitives
+import TestTools
 import Testing
 
 @Suite struct TimeTests {
@@ -16,17 +17,19 @@ import Testing
   @Test("an operation that exceeds its time limit is cancelled, and not awaited")
   func tooLate() async throws {
     let (cancelled, report) = AsyncStream.makeStream(of: Void.self)
+    let (over, end) = AsyncStream.makeStream(of: Void.self)
     await #expect(throws: TimedOut.self) {
       try await withTimeLimit(.milliseconds(1), throwing: TimedOut()) {
         await withTaskCancellationHandler {
           // Ignores its cancellation.
-          for await _ in AsyncStream<Void>(unfolding: { try? await Task.sleep(for: .seconds(1)) }).prefix(3) {}
+          await Task { for await _ in over {} }.value
         } onCancel: {
           report.finish()
         }
       }
     }
     for await _ in cancelled {}
+    end.finish()
   }
 
   @Test("a cancelled caller stops waiting")
@@ -35,7 +38,7 @@ import Testing
     let caller = Task {
       try await withTimeLimit(nil, throwing: TimedOut()) {
         report.finish()
-        try await Task.sleep(for: .seconds(600))
+        try await untilCancelled()
       }
     }
     for await _ in begun {}

@@ -97,31 +97,3 @@ private final class Receiver: ChannelInboundHandler, RemovableChannelHandler {
     context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
   }
 }
-
-/// A record of log messages.
-package final class LogRecord: Sendable {
-  private let lines = Mutex<[String]>([])
-
-  package init() {}
-
-  /// The log messages in order, each as "level message key=value …".
-  package var all: [String] { lines.withLock { $0 } }
-
-  package var logger: Logger { Logger(label: "test") { _ in Handler(record: self) } }
-
-  private struct Handler: LogHandler {
-    let record: LogRecord
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-      get { metadata[key] }
-      set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-      let pairs = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-      record.lines.withLock { $0.append("\(event.level) \(event.message)\(pairs)") }
-    }
-  }
-}

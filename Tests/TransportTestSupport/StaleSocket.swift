@@ -1,18 +1,7 @@
 import Glibc
+import TestTools
 
 /// The file of a socket that no process listens on any more.
 package enum StaleSocket {
-  package static func make(at path: String) throws {
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-    let bound = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    guard bound == 0 else { throw FixtureError("cannot bind \(path)") }
-  }
+  package static func make(at path: String) throws { close(try bindUnixSocket(at: path)) }
 }

@@ -125,6 +125,7 @@ private final class Counter: NSObject, URLSessionDataDelegate, Sendable {
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
     let (old, new) = count.add(data.count, ordering: .relaxed)
+    // Real time: Foundation calls a delegate synchronously, so that it cannot wait for an event.
     if old >> 24 == 0, new >> 24 == 1 { usleep(3_000_000) }
   }
 

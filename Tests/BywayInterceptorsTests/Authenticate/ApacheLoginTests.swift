@@ -45,7 +45,7 @@ import Testing
   func stale() async throws {
     try await withApache(nonceLifetime: 3) { client, lines in
       #expect(try await client.get("http://device/digest").text == "behind digest\n")
-      // Apache's clock decides; a longer wait only makes the nonce staler.
+      // Real time: Apache's clock decides when the nonce is stale.
       try await Task.sleep(for: .seconds(5))
       #expect(try await client.get("http://device/digest").text == "behind digest\n")
       #expect(lines.statuses == [401, 200, 401, 200])

@@ -2,6 +2,7 @@ import Byway
 import HTTPTypes
 import NIOCore
 import Synchronization
+import TestTools
 import Testing
 
 @testable import BywayInterceptors
@@ -127,7 +128,8 @@ import Testing
           return asking
         }
         #expect(count == 1)
-        try await Task.sleep(for: .milliseconds(50))
+        let isTogether = try await eventually { origin.heads.count == 20 }
+        #expect(isTogether)
         asking.withLock { $0 -= 1 }
         return .init(user: "u", password: "p")
       })
@@ -171,7 +173,7 @@ import Testing
       Authenticate { _ in
         if cancelled.withLock({ $0 }) { return .init(user: "u", password: "p") }
         do {
-          try await Task.sleep(for: .seconds(60))
+          try await untilCancelled()
         } catch {
           cancelled.withLock { $0 = true }
           throw error

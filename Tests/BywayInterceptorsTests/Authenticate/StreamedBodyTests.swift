@@ -119,7 +119,7 @@ import Testing
     let source = Body(
       AsyncStream {
         asked.withLock { $0 = true }
-        try? await Task.sleep(for: .seconds(600))
+        try? await untilCancelled()
         left.withLock { $0 = true }
         return nil as ByteBuffer?
       })

@@ -3,6 +3,7 @@ import HTTPTypes
 import NIOCore
 import Primitives
 import Synchronization
+import TestTools
 import Testing
 
 @testable import BywayInterceptors
@@ -10,7 +11,7 @@ import Testing
 /// Responses that the cache removes while they are being written to disk.
 @Suite("Responses during a save to disk", .timeLimit(.minutes(1))) struct CacheStoreTests {
   private let storage = GatedStorage()
-  private let log = LogLines()
+  private let log = LogRecord()
   private let store: CacheStore
 
   init() {

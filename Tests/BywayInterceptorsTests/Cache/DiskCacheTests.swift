@@ -81,7 +81,7 @@ import Testing
 
   @Test("twelve clients that refresh three URLs get every response, and leave no other files on disk")
   func replacements() async throws {
-    let log = LogLines()
+    let log = LogRecord()
     let rig = try CacheRig(folder: path) {
       $0.logger = log.logger
     } _: { request in

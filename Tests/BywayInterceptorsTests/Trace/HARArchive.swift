@@ -8,8 +8,7 @@ struct HARArchive: Decodable {
     let entries: [Entry]
   }
   struct Creator: Decodable {
-    let name: String
-    let version: String
+    let name, version: String
   }
   struct Entry: Decodable {
     let startedDateTime: String
@@ -20,19 +19,13 @@ struct HARArchive: Decodable {
     let timings: Timings
   }
   struct Pair: Decodable, Equatable {
-    let name: String
-    let value: String
+    let name, value: String
   }
   struct Request: Decodable {
-    let method: String
-    let url: String
-    let httpVersion: String
-    let cookies: [Pair]
-    let headers: [Pair]
-    let queryString: [Pair]
+    let method, url, httpVersion: String
+    let cookies, headers, queryString: [Pair]
     let postData: PostData?
-    let headersSize: Int
-    let bodySize: Int
+    let headersSize, bodySize: Int
   }
   struct PostData: Decodable {
     let mimeType: String
@@ -42,28 +35,20 @@ struct HARArchive: Decodable {
   }
   struct Response: Decodable {
     let status: Int
-    let statusText: String
-    let httpVersion: String
-    let cookies: [Pair]
-    let headers: [Pair]
+    let statusText, httpVersion: String
+    let cookies, headers: [Pair]
     let content: Content
     let redirectURL: String
-    let headersSize: Int
-    let bodySize: Int
-    let _transferSize: Int
+    let headersSize, bodySize, _transferSize: Int
     let _error: String?
   }
   struct Content: Decodable {
     let size: Int
     let mimeType: String
-    let text: String?
-    let encoding: String?
-    let comment: String?
+    let text, encoding, comment: String?
   }
   struct Timings: Decodable {
-    let send: Double
-    let wait: Double
-    let receive: Double
+    let send, wait, receive: Double
   }
 
   let log: Log

@@ -3,6 +3,7 @@ import HTTPTypes
 import Logging
 import NIOCore
 import Synchronization
+import TestTools
 import Testing
 import TransportTestSupport
 

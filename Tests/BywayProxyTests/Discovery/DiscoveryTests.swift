@@ -5,6 +5,7 @@ import Logging
 import LoopbackTransport
 import NIOCore
 import Synchronization
+import TestTools
 import Testing
 
 @testable import BywayProxy
@@ -111,7 +112,7 @@ import Testing
     let ended = Mutex(0)
     let discovery = Discovery(reserved: []) { _ in
       asked.continuation.yield()
-      try? await Task.sleep(for: .seconds(60))
+      try? await untilCancelled()
       ended.withLock { $0 += 1 }
       return nil
     }

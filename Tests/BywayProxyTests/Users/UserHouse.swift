@@ -15,7 +15,7 @@ import UnixTransport
 @testable import BywayProxy
 
 /// A printer and a camera behind a proxy with users, in one process. alice and bob have the password "secret".
-struct UserHouse {
+struct UserHouse: ServedProxy {
   static let rights = "alice = printer\nbob = camera\ncarol = * @default\n* = lobby"
 
   let proxy: Proxy
@@ -23,7 +23,7 @@ struct UserHouse {
   let configuration: ProxyConfiguration
   let audit = CollectedAudit()
   private let folder: TemporaryFolder
-  private let remains = Remains()
+  private let ending: Ending
 
   /// - Parameters:
   ///   - header: the field of a reverse proxy; the proxy then listens on a Unix socket.
@@ -32,6 +32,7 @@ struct UserHouse {
     header: String? = nil, passwords: Bool = true, hasMain: Bool = false, interceptors: [any Interceptor] = []
   ) async throws {
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let remains = Remains()
     let transports = TransportRegistry([LoopbackTransport(), TCPTransport(), UnixTransport()])
     let street = "users-\(UInt64.random(in: 0 ... .max))"
     folder = try TemporaryFolder()
@@ -55,9 +56,10 @@ struct UserHouse {
     configuration.users = try Self.rules(rights: Self.rights, passwords: passwords, header: header)
     configuration.audit = audit
     configuration.observers = [remains.ledger]
-    self.gateways = gateways
     self.configuration = configuration
-    proxy = try await Proxy.start(configuration, group: remains.loops)
+    let proxy = try await Proxy.start(configuration, group: remains.loops)
+    (self.proxy, self.gateways) = (proxy, gateways)
+    ending = Ending(of: proxy, gateways, remains)
   }
 
   static func rules(rights: String, passwords: Bool = true, header: String? = nil) throws -> UserRules {
@@ -105,21 +107,6 @@ struct UserHouse {
     "Basic " + Base64.encode("\(user):\(password)".utf8)
   }
 
-  func wire() async throws -> WireEnd {
-    let address =
-      proxy.address.scheme == "unix"
-      ? try SocketAddress(unixDomainSocketPath: proxy.address.path)
-      : try SocketAddress(ipAddress: "127.0.0.1", port: proxy.address.hostPort().port ?? 0)
-    return try await WireEnd.connect(to: address, on: TestLoops.next())
-  }
-
-  /// Sends one HTTP/1.1 request, and returns everything that is received.
-  func exchange(_ head: String, body: String = "") async throws -> String {
-    let client = try await wire()
-    try await client.send("\(head)\r\nConnection: close\r\n\r\n\(body)")
-    return try await client.receiveToEnd()
-  }
-
   /// Sends a GET to a device as a user.
   func get(_ path: String = "/", of device: String, as user: String, _ password: String = "secret") async throws
     -> String
@@ -135,11 +122,7 @@ struct UserHouse {
     try await proxy.reload(next, within: .seconds(1))
   }
 
-  func stop() async {
-    await proxy.stop(within: .zero)
-    for gateway in gateways { await gateway.stop(within: .zero) }
-    await remains.expectNone()
-  }
+  func stop() async { await ending.run() }
 }
 
 /// A record of audit events.

@@ -10,7 +10,7 @@ import Testing
 @testable import BywayProxy
 
 /// Users of a proxy, identified by password or by a reverse proxy.
-@Suite("Users of a proxy", .timeLimit(.minutes(1))) struct UsersTests {
+@Suite("Users of a proxy", .timeLimit(.minutes(1)), .cleansUp) struct UsersTests {
   @Test("a user reaches the devices they have rights for, and no others")
   func rights() async throws {
     let house = try await UserHouse()
@@ -21,7 +21,6 @@ import Testing
       let answer = try await house.get(of: device, as: user)
       #expect(answer.hasPrefix("HTTP/1.1 403") && !answer.contains("this is"), "\(answer)")
     }
-    await house.stop()
   }
 
   @Test("a forbidden device gets the same response as an unknown one")
@@ -36,7 +35,6 @@ import Testing
     // The suggested name is one of the user's own devices.
     #expect(try await house.get(of: "primter", as: "alice").contains("Did you mean \\\"printer\\\"?"))
     #expect(try await house.get(of: "primter", as: "carol").contains("HTTP/1.1 403"))
-    await house.stop()
   }
 
   @Test(
@@ -94,7 +92,6 @@ import Testing
       "GET http://printer.localhost/ HTTP/1.1\r\nHost: printer.localhost\r\nProxy-Authorization: \(login)\r\n"
         + "Authorization: \(login)")
     #expect(twice.contains("this is the printer") && !twice.lowercased().contains("authorization"))
-    await house.stop()
   }
 
   @Test("two logins in one request are refused")
@@ -104,7 +101,6 @@ import Testing
     let answer = try await house.exchange(
       "GET / HTTP/1.1\r\nHost: printer.localhost\r\nAuthorization: \(alice)\r\nauthorization: \(bob)")
     #expect(answer.hasPrefix("HTTP/1.1 400"), "\(answer)")
-    await house.stop()
   }
 
   @Test("a login in trailers is ignored and not forwarded")
@@ -119,7 +115,6 @@ import Testing
       body: chunks)
     #expect(with.contains("with 3 bytes") && with.contains("trailer x-note: kept"), "\(with)")
     #expect(!with.lowercased().contains("authorization"), "\(with)")
-    await house.stop()
   }
 
   @Test("a body that arrives during the password check is not lost")
@@ -131,7 +126,6 @@ import Testing
         + "Connection: close\r\n\r\n")
     client.offer(ByteBuffer(repeating: UInt8(ascii: "x"), count: 300_000))
     #expect(try await client.receiveToEnd().contains("with 300000 bytes"))
-    await house.stop()
   }
 
   @Test("a tunnel is authorized once, for its user and its device only")
@@ -151,7 +145,6 @@ import Testing
     let other = try await house.exchange(
       "CONNECT camera.localhost:80 HTTP/1.1\r\nHost: camera.localhost:80\r\n\(login)")
     #expect(other.hasPrefix("HTTP/1.1 403"), "\(other)")
-    await house.stop()
   }
 
   @Test("the default device and the gateway's other destinations need separate rights")
@@ -173,7 +166,6 @@ import Testing
     #expect(
       try await ask("GET http://elsewhere.example/ HTTP/1.1\r\nHost: elsewhere.example", as: "carol")
         .contains("This gateway does not reach"))
-    await house.stop()
   }
 
   @Test("the device list contains the user's own devices, as a page, as JSON and as events")
@@ -195,7 +187,6 @@ import Testing
       for name in others { #expect(!events.contains(name)) }
       client.close()
     }
-    await house.stop()
   }
 
   @Test("a response cached for one user is not served to another")
@@ -211,7 +202,6 @@ import Testing
       #expect(try await status("alice") == "miss")
       #expect(try await eventually { try await status("alice") == "hit" })
       #expect(try await status("bob") == "miss")
-      await house.stop()
     }
   }
 
@@ -221,7 +211,6 @@ import Testing
     let answer = try await house.get("/detour", of: "printer", as: "alice")
     #expect(answer.hasPrefix("HTTP/1.1 403") && !answer.contains("this is"), "\(answer)")
     #expect(try await house.get("/detour", of: "lobby", as: "bob").contains("this is the camera"))
-    await house.stop()
   }
 
   /// An interceptor that sends requests for one path to the camera.
@@ -260,7 +249,6 @@ import Testing
     }
     #expect(try await ask("X-Remote-User: alice\r\nX-Remote-User: bob").hasPrefix("HTTP/1.1 400"))
     #expect(try await ask("X-Remote-User: alice\r\nx-remote-user: alice").hasPrefix("HTTP/1.1 400"))
-    await house.stop()
   }
 
   @Test("with user rights, an unknown name on a Unix socket does not reach the default device")
@@ -270,7 +258,6 @@ import Testing
       let answer = try await house.exchange("GET / HTTP/1.1\r\nHost: \(name)\r\nX-Remote-User: carol")
       #expect(answer.hasPrefix("HTTP/1.1 \(status)"), "\(name): \(answer)")
     }
-    await house.stop()
   }
 
   @Test("on other listeners the reverse proxy's field is removed and ignored")
@@ -285,7 +272,6 @@ import Testing
     let answer = try await house.exchange(
       "GET / HTTP/1.1\r\nHost: printer.localhost\r\n\(field)\r\nAuthorization: \(UserHouse.basic("alice"))")
     #expect(answer.contains("this is the printer") && !answer.lowercased().contains("remote"), "\(answer)")
-    await house.stop()
   }
 
   @Test("behind a reverse proxy, foreign pages are detected by the forwarded scheme")
@@ -302,7 +288,6 @@ import Testing
     #expect(
       try await post(from: "https://printer.devices.example", "\r\nX-Forwarded-Proto: https").hasPrefix("HTTP/1.1 200"))
     #expect(try await post(from: "http://printer.devices.example").hasPrefix("HTTP/1.1 200"))
-    await house.stop()
   }
 
   @Test("a login of this proxy is not forwarded to the device, even if a field identifies the user")
@@ -316,7 +301,6 @@ import Testing
     #expect(try await !ask("carol", "secret").lowercased().contains("authorization:"))
     #expect(try await !ask("erin", "own").lowercased().contains("authorization:"))
     #expect(try await ask("device", "own").lowercased().contains("authorization: basic"))
-    await house.stop()
   }
 
   // MARK: Reloads
@@ -345,7 +329,6 @@ import Testing
     try await house.reload(UserHouse.rules(rights: "* = lobby"))
     try await house.reload(UserHouse.rules(rights: "* = printer"))
     _ = try await other.receiveToEnd()
-    await house.stop()
   }
 
   @Test("a reload that changes a password requires a new login, and ends exchanges of the old one")
@@ -362,20 +345,16 @@ import Testing
     _ = try await held.receiveToEnd()
     #expect(try await house.get(of: "printer", as: "alice").hasPrefix("HTTP/1.1 401"))
     #expect(try await house.get(of: "printer", as: "alice", "other").contains("this is the printer"))
-    await house.stop()
   }
 
   @Test("when a reload introduces user rights, tunnels opened before are refused")
   func rulesComing() async throws {
     let house = try await UserHouse()
     try await house.reload(nil)
-    let tunnel = try await house.wire()
-    try await tunnel.send("CONNECT printer.localhost:80 HTTP/1.1\r\nHost: printer.localhost:80\r\n\r\n")
-    _ = try await tunnel.receive(through: "\r\n\r\n")
+    let tunnel = try await house.tunnel(to: "printer.localhost:80")
     try await house.reload(UserHouse.rules(rights: "* = *"))
     try await tunnel.send("GET / HTTP/1.1\r\nHost: printer.localhost\r\nConnection: close\r\n\r\n")
     #expect(try await tunnel.receiveToEnd().contains("HTTP/1.1 403"))
-    await house.stop()
   }
 
   // MARK: The audit log
@@ -424,6 +403,5 @@ import Testing
     #expect(answer.hasPrefix("HTTP/1.1 429") && answer.lowercased().contains("retry-after: "), "\(answer)")
     #expect(try await house.get(of: "printer", as: "alice").contains("this is"))
     #expect(try await house.get(of: "lobby", as: "carol").contains("this is"))
-    await house.stop()
   }
 }

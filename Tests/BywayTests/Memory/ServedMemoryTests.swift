@@ -10,6 +10,15 @@ import Testing
 @Suite("Memory of served requests", .timeLimit(.minutes(1))) struct ServedMemoryTests {
   private static let upload = "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 1000000\r\n\r\n"
 
+  /// Ends an exchange, after which nothing may be held.
+  private func expectRelease(
+    of budget: MemoryBudget, after exchange: ScriptedExchange, of server: HTTP1ServerFixture
+  ) async throws {
+    try await exchange.answer([":status": "204"])
+    _ = try await server.client.receive(through: "\r\n\r\n")
+    try await server.watch.until("nothing is held") { budget.held == 0 }
+  }
+
   @Test("answers an unread upload with 503 when memory is used up, and releases its bytes")
   func upload() async throws {
     let budget = MemoryBudget(limit: 100_000)
@@ -30,9 +39,7 @@ import Testing
     let budget = MemoryBudget(limit: 4_000_000)
     let server = try await HTTP1ServerFixture(memory: budget)
     try await server.client.setReading(false)
-    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-    let exchange = try await server.handler.exchange()
-    try await exchange.begin([":status": "200"])
+    let exchange = try await server.exchange("GET / HTTP/1.1\r\nHost: here\r\n\r\n", begin: [":status": "200"])
     // More than the socket buffers hold.
     for _ in 0..<12 { try await exchange.send(ByteBuffer(repeating: 0, count: 1_000_000)) }
     #expect(try await exchange.cancelled().code == .refused)
@@ -58,12 +65,9 @@ import Testing
     let budget = MemoryBudget(limit: 1 << 20)
     let server = try await HTTP1ServerFixture(memory: budget)
     let long = String(repeating: "h", count: 40_000)
-    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\nX-Long: \(long)\r\n\r\n")
-    let exchange = try await server.handler.exchange()
+    let exchange = try await server.exchange("GET / HTTP/1.1\r\nHost: here\r\nX-Long: \(long)\r\n\r\n")
     #expect(budget.held > 40_000)
-    try await exchange.answer([":status": "204"])
-    _ = try await server.client.receive(through: "\r\n\r\n")
-    try await server.watch.until("nothing is held") { budget.held == 0 }
+    try await expectRelease(of: budget, after: exchange, of: server)
   }
 
   @Test("trailers of a request count until the response has ended")
@@ -77,9 +81,7 @@ import Testing
     #expect(budget.held == 0)
     try await server.client.send("0\r\nX-End: \(end)\r\n\r\n")
     try await server.watch.until("the trailers count") { budget.held > 37_000 }
-    try await exchange.answer([":status": "204"])
-    _ = try await server.client.receive(through: "\r\n\r\n")
-    try await server.watch.until("nothing is held") { budget.held == 0 }
+    try await expectRelease(of: budget, after: exchange, of: server)
   }
 
   @Test("the rest of a complete response counts while its client does not read, and is dropped when memory is used up")
@@ -87,9 +89,7 @@ import Testing
     let budget = MemoryBudget(limit: 64 << 20)
     let server = try await HTTP1ServerFixture(memory: budget)
     try await server.client.setReading(false)
-    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-    let exchange = try await server.handler.exchange()
-    try await exchange.begin([":status": "200"])
+    let exchange = try await server.exchange("GET / HTTP/1.1\r\nHost: here\r\n\r\n", begin: [":status": "200"])
     // More than the socket buffers hold.
     for _ in 0..<12 { try await exchange.send(ByteBuffer(repeating: 0, count: 1_000_000)) }
     try await exchange.end()
@@ -175,9 +175,8 @@ import Testing
   @Test("a tunnel whose far end does not read ends when its client closes the socket")
   func abandoned() async throws {
     let server = try await HTTP1ServerFixture(probing: .milliseconds(20))
-    try await server.client.send("CONNECT there:443 HTTP/1.1\r\nHost: there:443\r\n\r\n")
-    let exchange = try await server.handler.exchange()
-    try await exchange.begin([":status": "200"])
+    let exchange = try await server.exchange(
+      "CONNECT there:443 HTTP/1.1\r\nHost: there:443\r\n\r\n", begin: [":status": "200"])
     _ = try await server.client.receive(through: "\r\n\r\n")
     try await exchange.setConsuming(false)
     try await server.client.send("unread")
@@ -188,9 +187,8 @@ import Testing
   @Test("a tunnel whose client has only ended its direction continues")
   func halfClosed() async throws {
     let server = try await HTTP1ServerFixture(probing: .milliseconds(5))
-    try await server.client.send("CONNECT there:443 HTTP/1.1\r\nHost: there:443\r\n\r\n")
-    let exchange = try await server.handler.exchange()
-    try await exchange.begin([":status": "200"])
+    let exchange = try await server.exchange(
+      "CONNECT there:443 HTTP/1.1\r\nHost: there:443\r\n\r\n", begin: [":status": "200"])
     _ = try await server.client.receive(through: "\r\n\r\n")
     try await exchange.setConsuming(false)
     try await server.client.send("all")

@@ -24,8 +24,7 @@ import Testing
   @Test("an observer is notified of an exchange's begin and end with its request and response")
   func exchange() async throws {
     let server = try await server()
-    try await server.client.send("POST /a?b HTTP/1.1\r\nHost: here\r\nContent-Length: 5\r\n\r\nhello")
-    let exchange = try await server.handler.exchange()
+    let exchange = try await server.exchange("POST /a?b HTTP/1.1\r\nHost: here\r\nContent-Length: 5\r\n\r\nhello")
     _ = try await exchange.requestBody()
     let begun = try #require(observer.heard.begun.first)
     #expect(begun.status == nil && begun.ended == nil && observer.heard.requestBytes == 5)
@@ -43,9 +42,7 @@ import Testing
   @Test("an observer is notified of a stream's bytes while it runs")
   func stream() async throws {
     let server = try await server()
-    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-    let exchange = try await server.handler.exchange()
-    try await exchange.begin([":status": "200"])
+    let exchange = try await server.exchange("GET / HTTP/1.1\r\nHost: here\r\n\r\n", begin: [":status": "200"])
     try await exchange.send("event")
     #expect(observer.heard.responseBytes == 5 && observer.heard.ended.isEmpty)
     try await exchange.end()
@@ -64,9 +61,7 @@ import Testing
   @Test("a client that disconnects ends the exchange, and is recorded as the failed party")
   func clientLeaves() async throws {
     let server = try await server()
-    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-    let exchange = try await server.handler.exchange()
-    try await exchange.begin([":status": "200"])
+    _ = try await server.exchange("GET / HTTP/1.1\r\nHost: here\r\n\r\n", begin: [":status": "200"])
     _ = try await server.client.receive(through: "200 OK")
     try await server.client.reset()
     let record = try await ended()
@@ -76,9 +71,7 @@ import Testing
   @Test("a response that breaks off is recorded as failed in spite of its status")
   func cutShort() async throws {
     let server = try await server()
-    try await server.client.send("GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-    let exchange = try await server.handler.exchange()
-    try await exchange.begin([":status": "200"])
+    let exchange = try await server.exchange("GET / HTTP/1.1\r\nHost: here\r\n\r\n", begin: [":status": "200"])
     try await exchange.fail(BywayError(.incompleteResponse, "The origin has left."))
     let record = try await ended()
     #expect(record.failure == .init(code: .incompleteResponse, party: .origin) && record.status == 200)

@@ -42,6 +42,17 @@ struct Rig {
     return URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
   }
 
+  /// Runs a task to its end.
+  func dataTask(_ path: String = "/", for observer: TaskObserver) async throws {
+    session(delegate: observer).dataTask(with: .device(path)).resume()
+    try await until { observer.isComplete }
+  }
+
+  func downloadTask(_ path: String = "/", for observer: DownloadObserver) async throws {
+    session(delegate: observer).downloadTask(with: .device(path)).resume()
+    try await until { observer.isComplete }
+  }
+
   func stop() async {
     await client.shutDown()
     await gateway.stop(within: .seconds(1))
@@ -59,6 +70,13 @@ func withRig(
     throw error
   }
   await rig.stop()
+}
+
+/// A rig whose device answers every request with a body.
+func withRig(
+  answering body: @autoclosure @escaping @Sendable () -> Body, _ test: (Rig) async throws -> Void
+) async throws {
+  try await withRig({ _ in Response(status: .ok, body: body()) }, test)
 }
 
 extension URL {

@@ -29,8 +29,11 @@ extension EndToEnd {
       // Each response takes half a second of the line, so the other requests arrive during the first.
       let answers = try await withThrowingTaskGroup(of: (Int, CurlAnswer).self) { requests in
         for index in 0..<6 {
-          requests.addTask { (index, try await Curl.fetch(url + "/file\(index)", within: .seconds(60))) }
-          try await Task.sleep(for: .milliseconds(60))
+          let progress = folder["curl\(index)"]
+          requests.addTask {
+            (index, try await Curl.fetch(Curl.sending(to: progress) + [url + "/file\(index)"], within: .seconds(60)))
+          }
+          try await Curl.waitUntilSent(by: progress)
         }
         return try await requests.reduce(into: [Int: CurlAnswer]()) { $0[$1.0] = $1.1 }
       }
@@ -61,7 +64,7 @@ extension EndToEnd {
       for (index, arguments) in [[url], ["-d", "one", url], ["-d", "two", url], [url]].enumerated() {
         #expect(try await Curl.fetch(arguments).json(Echo.self).request == index + 1)
         // Also after an idle time.
-        try await Task.sleep(for: .milliseconds(400))
+        try await settled(for: .milliseconds(200)) { [line.toGateway.sent, line.toClient.sent] }
       }
       #expect(end.counts.all == 1)
       await proxy.process.stop()

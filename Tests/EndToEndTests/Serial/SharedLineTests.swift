@@ -1,6 +1,7 @@
 import Foundation
 import LineEmulation
 import TestPeers
+import TestTools
 import Testing
 
 extension EndToEnd {
@@ -56,11 +57,12 @@ extension Waiting {
       let passage = try await SerialPassage(LineConfiguration())
       #expect(try await Curl.fetch(passage.url + "/").status == 200)
       // The last acknowledgements, and measurements of an idle line.
-      try await Task.sleep(for: .seconds(3))
+      try await settled(for: .seconds(2)) { [passage.line.toGateway.sent, passage.line.toClient.sent] }
       let before = (passage.line.toGateway.sent, passage.line.toClient.sent)
-      try await Task.sleep(for: .seconds(20))
-      let sent = (passage.line.toGateway.sent - before.0, passage.line.toClient.sent - before.1)
-      #expect(sent.0 <= 60 && sent.1 <= 60, "\(sent)")
+      let isBusy = try await eventually(within: .seconds(20)) {
+        passage.line.toGateway.sent - before.0 > 60 || passage.line.toClient.sent - before.1 > 60
+      }
+      #expect(!isBusy, "\(passage.line.toGateway.sent - before.0) \(passage.line.toClient.sent - before.1)")
       #expect(try await Curl.fetch(passage.url + "/").status == 200)
       await passage.stop()
     }

@@ -63,6 +63,15 @@ package enum Curl {
       timeToFirstByte: facts?.time_starttransfer ?? 0, total: facts?.time_total ?? 0, errorText: result.errorText)
   }
 
+  /// Returns the options with which curl writes to a file what it sends, for ``waitUntilSent(by:)``.
+  package static func sending(to file: String) -> [String] { ["-v", "--stderr", file] }
+
+  /// Waits until the curl that writes to this file has sent its request.
+  package static func waitUntilSent(by file: String) async throws {
+    let isSent = try await eventually { (try? String(contentsOfFile: file, encoding: .utf8))?.contains("> ") == true }
+    guard isSent else { throw PeerFailure("curl has sent nothing") }
+  }
+
   /// Downloads a body and returns its SHA-256 in hexadecimal.
   package static func digest(_ arguments: String..., within limit: Duration = .seconds(120)) async throws -> String {
     let script = #"openssl=$1; curl=$2; shift 2; "$curl" -q -sS "$@" | "$openssl" dgst -sha256 -r"#

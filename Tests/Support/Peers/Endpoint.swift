@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestTools
 
 /// The address that a peer listens on.
 package enum Endpoint: Sendable, Hashable, CustomStringConvertible {
@@ -65,13 +66,13 @@ package enum Endpoint: Sendable, Hashable, CustomStringConvertible {
 
   /// Waits until a listener accepts connections at this address.
   package func waitUntilReachable(by child: ChildProcess, within limit: Duration = .seconds(10)) async throws {
-    let deadline = ContinuousClock.now + limit
-    while !accepts() {
+    let isReachable = try await eventually(within: limit) {
+      if accepts() { return true }
       if let exit = child.exit { throw PeerFailure("\(child.name) ended (\(exit)): \(child.errorText)") }
-      guard ContinuousClock.now < deadline else {
-        throw PeerFailure("\(child.name) does not listen on \(self) after \(limit): \(child.errorText)")
-      }
-      try await Task.sleep(for: .milliseconds(5))
+      return false
+    }
+    guard isReachable else {
+      throw PeerFailure("\(child.name) does not listen on \(self) after \(limit): \(child.errorText)")
     }
   }
 

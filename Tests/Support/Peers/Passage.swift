@@ -94,20 +94,24 @@ package final class BareGateway: Sendable {
   package let gateway: BywayProcess
   /// The path of the gateway's Unix socket.
   package let socket: String
+  private let ending: Ending
 
   package init(_ options: [String] = [], to other: String? = nil, dropAfter: Int = 0) async throws {
     folder = try TemporaryFolder()
     socket = folder["l"]
-    origin = try await OriginServer(on: .unix(folder["o"]), dropAfter: dropAfter)
-    gateway = try await .gateway(["--link", "unix:\(socket)", "--origin", other ?? "\(origin.endpoint)"] + options)
+    let origin = try await OriginServer(on: .unix(folder["o"]), dropAfter: dropAfter)
+    let gateway = try await BywayProcess.gateway(
+      ["--link", "unix:\(socket)", "--origin", other ?? "\(origin.endpoint)"] + options)
+    (self.origin, self.gateway) = (origin, gateway)
+    ending = Ending {
+      await gateway.process.stop()
+      await origin.stop()
+    }
   }
 
   package func curl(_ arguments: String..., within limit: Duration = .seconds(30)) async throws -> CurlAnswer {
     try await Curl.fetch(["--http2-prior-knowledge", "--unix-socket", socket] + arguments, within: limit)
   }
 
-  package func stop() async {
-    await gateway.process.stop()
-    await origin.stop()
-  }
+  package func stop() async { await ending.run() }
 }

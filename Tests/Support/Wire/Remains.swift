@@ -1,6 +1,7 @@
 import Foundation
 package import NIOCore
 import NIOPosix
+import TestTools
 import Testing
 
 /// A check for leaks: provides a test's event loops and observer, and finds channels, timers and unfinished exchanges that
@@ -31,10 +32,8 @@ package final class Remains: Sendable {
 
   /// Fails the test if anything is left a moment after its fixture has stopped.
   package func expectNone() async {
-    let deadline = ContinuousClock.now + .seconds(5)
-    while !left.isEmpty, ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(5)) }
-    let left = left
-    if !left.isEmpty { Issue.record("Left behind: \(left.joined(separator: "; "))") }
+    let isGone = try? await eventually(within: .seconds(5)) { left.isEmpty }
+    if isGone != true { Issue.record("Left behind: \(left.joined(separator: "; "))") }
   }
 
   private var left: [String] {

@@ -103,14 +103,10 @@ import TransportTestSupport
   }
 
   @Test("detects a frozen server, and ends its links with an error") func frozen() async throws {
-    var limits = SSHLimits()
-    (limits.silence, limits.answer) = (.milliseconds(500), .milliseconds(500))
-    try await SSHRig.with { original in
-      let rig = SSHRig(server: original.server, transport: SSHTransport(limits))
+    try await SSHRig.with(probing: .milliseconds(500)) { rig in
       let channel = try await rig.connect("?command=cat")
       // Silence alone is no error while the server answers probes.
-      try await Task.sleep(for: .seconds(2))
-      try #require(channel.isActive)
+      try #require(try await !eventually(within: .seconds(2)) { !channel.isActive })
       for id in rig.server.sessions { kill(id, SIGSTOP) }
       let error = try await channel.collected().error as? BywayError
       #expect(error?.code == .linkLost && error?.message.contains("has not answered for") == true, "\(error as Any)")
@@ -152,10 +148,7 @@ import TransportTestSupport
   }
 
   @Test("an open that takes too long blocks no other") func slowOpening() async throws {
-    var limits = SSHLimits()
-    (limits.silence, limits.answer) = (.milliseconds(200), .milliseconds(200))
-    try await SSHRig.with { original in
-      let rig = SSHRig(server: original.server, transport: SSHTransport(limits))
+    try await SSHRig.with(probing: .milliseconds(200)) { rig in
       let earlier = try await rig.connect("?command=cat")
       let silent = try SilentPort()
       let late = try await rig.refusal(
@@ -164,7 +157,7 @@ import TransportTestSupport
       let channel = try await rig.connect("?command=echo here")
       #expect(try await channel.collected().text == "here\n")
       // The link opened before stays open.
-      try await Task.sleep(for: .seconds(1))
+      #expect(try await !eventually(within: .seconds(1)) { !earlier.isActive })
       try await earlier.writeAndFlush(ByteBuffer(string: "still here"))
       #expect(try await earlier.collected(count: 10).text == "still here")
       for channel in [channel, earlier] { channel.close(promise: nil) }

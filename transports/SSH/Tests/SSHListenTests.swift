@@ -41,12 +41,7 @@ import TransportTestSupport
       let port = try port(of: listener)
       rig.server.killSessions()
       #expect(try await eventually { rig.server.logins == 2 })
-      var near: (any Channel)?
-      for _ in 0..<500 where near == nil {
-        near = try? await dial(port)
-        if near == nil { try await Task.sleep(for: .milliseconds(20)) }
-      }
-      let dialed = try #require(near)
+      let dialed = try #require(try await eventualValue { try? await dial(port) })
       try await dialed.writeAndFlush(ByteBuffer(string: "hello"))
       let far = try #require(try await nextChannel(of: listener))
       #expect(try await far.collected(count: 5).text == "hello")

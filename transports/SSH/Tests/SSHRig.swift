@@ -25,6 +25,14 @@ struct SSHRig {
     await server.stop()
   }
 
+  /// Runs a test with a transport that probes silent servers after this time, and waits as long for the answer.
+  static func with(probing time: TimeAmount, test: (SSHRig) async throws -> Void) async throws {
+    var limits = SSHLimits()
+    (limits.silence, limits.answer) = (time, time)
+    let transport = SSHTransport(limits)
+    try await with { rig in try await test(SSHRig(server: rig.server, transport: transport)) }
+  }
+
   private static func start(_ configuration: [String]) async throws -> SSHServer {
     try await SSHServer(in: TemporaryFolder(), configuration.joined(separator: "\n"))
   }

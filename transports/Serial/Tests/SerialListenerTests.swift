@@ -18,7 +18,7 @@ import TransportTestSupport
       let listener = try await transport.listen(
         on: LinkAddress("serial:\(name)"), context: .test(logger: log.logger))
       let accepted = Task { try await nextChannel(of: listener) }
-      try await retrying { if log.all.count < 3 { throw FixtureError("it has not looked twice") } }
+      #expect(try await eventually { log.all.count >= 3 })
       #expect(log.all.first?.hasPrefix("notice Waiting for \(name). There is no serial port \(name)") == true)
       #expect(log.all.dropFirst().allSatisfy { $0 == "trace Still waiting for \(name)" })
 
@@ -79,7 +79,8 @@ import TransportTestSupport
     let listener = try await transport.listen(on: LinkAddress("serial:\(terminal.path)"), context: .test())
     await listener.close()
     // The channel closes on its own loop.
-    let next = try await retrying { try await transport.connect(to: listener.address, context: .test()) }
+    let next = try #require(
+      try await eventualValue { try? await transport.connect(to: listener.address, context: .test()) })
     try await next.close()
   }
 
@@ -93,16 +94,5 @@ import TransportTestSupport
       #expect(error?.message.contains(part) == true, "\(error?.message ?? "no error")")
     }
     try await holder.close()
-  }
-
-  private func retrying<Value>(_ body: () async throws -> Value) async throws -> Value {
-    let deadline = ContinuousClock.now + .seconds(10)
-    while true {
-      do {
-        return try await body()
-      } catch  where ContinuousClock.now < deadline {
-        try await Task.sleep(for: .milliseconds(10))
-      }
-    }
   }
 }

@@ -136,13 +136,8 @@ import TransportTestSupport
   @Test("recognises a server with only old versions of TLS")
   func oldVersion() async throws {
     let ca = try await Certificates()
-    let endpoint = try Endpoint.tcp(Endpoint.freePort())
-    let server = try ChildProcess(
-      Program.openssl.path(),
-      ["s_server", "-accept", "\(endpoint)", "-cert", ca.server.cert, "-key", ca.server.key, "-quiet", "-tls1_1"]
-        + ["-cipher", "ALL:@SECLEVEL=0"])
-    try await endpoint.waitUntilReachable(by: server)
-    let address = try LinkAddress("tls://\(endpoint)?ca=\(ca.authority)")
+    let server = try await OpenSSLServer.outdated(ca.server)
+    let address = try LinkAddress("tls://\(server.endpoint)?ca=\(ca.authority)")
     let error = await bywayError { try await transport.connect(to: address, context: .test()) }
     #expect(error?.message.contains("speaks no version of TLS that this end does") == true, "\(error as Any)")
     await server.stop()
