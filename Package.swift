@@ -60,23 +60,11 @@ func checks(_ folder: String, _ dependencies: [Target.Dependency]) -> Target {
 let package = Package(
   name: "byway",
   products: [
-    .library(name: "Byway", targets: ["Byway"]),
-    .library(name: "BywayTLS", targets: ["BywayTLS"]),
-    .library(name: "BywayGateway", targets: ["BywayGateway"]),
-    .library(name: "BywayProxy", targets: ["BywayProxy"]),
-    .library(name: "BywayInterceptors", targets: ["BywayInterceptors"]),
-    .library(name: "BywayMetrics", targets: ["BywayMetrics"]),
-    .library(name: "BywayWebSocket", targets: ["BywayWebSocket"]),
-    .library(name: "BywayURLSession", targets: ["BywayURLSession"]),
+    "Byway", "BywayTLS", "BywayGateway", "BywayProxy", "BywayInterceptors", "BywayMetrics", "BywayWebSocket",
+    "BywayURLSession", "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport", "SerialTransport",
+    "SSHTransport", "LoopbackTransport", "DescriptorTransport",
+  ].map { .library(name: $0, targets: [$0]) } + [
     .library(name: "BywayTesting", targets: ["BywayTesting", "LineDevices", "LineEmulation"]),
-    .library(name: "BywayCommand", targets: ["BywayCommand"]),
-    .library(name: "UnixTransport", targets: ["UnixTransport"]),
-    .library(name: "TCPTransport", targets: ["TCPTransport"]),
-    .library(name: "ProcessTransport", targets: ["ProcessTransport"]),
-    .library(name: "SerialTransport", targets: ["SerialTransport"]),
-    .library(name: "SSHTransport", targets: ["SSHTransport"]),
-    .library(name: "LoopbackTransport", targets: ["LoopbackTransport"]),
-    .library(name: "DescriptorTransport", targets: ["DescriptorTransport"]),
     .executable(name: "byway", targets: ["byway"]),
   ],
   dependencies: [

@@ -49,7 +49,7 @@ def main():
         start(running, ["node", "--no-warnings", "test-engine/server/server.mjs"], origin, cwd=options.suite, env=environment(
             npm_config_protocol="http", npm_config_port=str(origin), npm_config_pidfile=str(folder / "server.pid")))
         rows = {}
-        for name, cache in CACHES.items():
+        for name, (cache, *programs) in CACHES.items():
             if name not in options.only or (name == "byway" and not options.byway):
                 continue
             place = folder / name
@@ -58,10 +58,12 @@ def main():
                 # The servers drop root's rights, and must still be able to write here.
                 place.chmod(0o777)
             with contextlib.ExitStack() as its:
-                port = cache(its, place, origin, options)
-                if port is None:
+                program = find(*programs) if programs else str(pathlib.Path(options.byway).resolve())
+                if not program:
                     print(f"{name} is not installed", file=sys.stderr)
                     continue
+                port = free_port()
+                cache(its, place, origin, program, port)
                 rows[name] = judge(options.suite, place, port, name in options.failures)
     print(json.dumps(rows, indent=2) if options.json else table(rows))
 
@@ -83,21 +85,14 @@ def parse():
 # MARK: caches
 
 
-def byway(running, place, origin, options):
+def byway(running, place, origin, command, port):
     gateway = ["gateway", "--link", f"unix:{place}/link", "--origin", f"http://127.0.0.1:{origin}"]
-    command = str(pathlib.Path(options.byway).resolve())
     start(running, [command, *gateway, "--log-level", "warning"], place / "link")
-    port = free_port()
     start(running, [
         command, "proxy", "--link", f"unix:{place}/link", "--listen", f"127.0.0.1:{port}", "--cache", str(place / "cache"), "--log-level", "warning"], port)
-    return port
 
 
-def nginx(running, place, origin, options):
-    program = find("nginx")
-    if not program:
-        return None
-    port = free_port()
+def nginx(running, place, origin, program, port):
     temporary = "".join(f"{kind}_temp_path {place}/{kind}; " for kind in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"])
     (place / "nginx.conf").write_text(f"""
         daemon off; pid {place}/pid; error_log {place}/error.log; worker_processes 1;
@@ -113,14 +108,9 @@ def nginx(running, place, origin, options):
           }}
         }}""")
     start(running, [program, "-c", str(place / "nginx.conf"), "-e", str(place / "error.log")], port)
-    return port
 
 
-def apache(running, place, origin, options):
-    program = find("apache2", "httpd")
-    if not program:
-        return None
-    port = free_port()
+def apache(running, place, origin, program, port):
     modules = pathlib.Path("/usr/lib/apache2/modules")
     names = ["mpm_event", "authz_core", "proxy", "proxy_http", "cache", "cache_disk", "negotiation"]
     load = "\n".join(f"LoadModule {name}_module {modules}/mod_{name}.so" for name in names)
@@ -153,25 +143,15 @@ CacheHeader On
 CacheDetailHeader On
 """)
     start(running, [program, "-f", str(place / "httpd.conf"), "-DFOREGROUND"], port)
-    return port
 
 
-def varnish(running, place, origin, options):
-    program = find("varnishd")
-    if not program:
-        return None
-    port = free_port()
+def varnish(running, place, origin, program, port):
     start(running, [
         program, "-F", "-j", "none", "-n", str(place), "-a", f"127.0.0.1:{port}", "-b", f"127.0.0.1:{origin}", "-p", "default_ttl=0",
         "-p", "default_grace=0", "-p", "default_keep=3600", "-s", "malloc,64M"], port)
-    return port
 
 
-def squid(running, place, origin, options):
-    program = find("squid")
-    if not program:
-        return None
-    port = free_port()
+def squid(running, place, origin, program, port):
     (place / "squid.conf").write_text(f"""
 http_port 127.0.0.1:{port} accel defaultsite=localhost no-vhost
 cache_peer 127.0.0.1 parent {origin} 0 no-query no-digest originserver default name=origin
@@ -187,10 +167,12 @@ coredump_dir {place}
 visible_hostname localhost
 """)
     start(running, [program, "-N", "-f", str(place / "squid.conf")], port)
-    return port
 
 
-CACHES = {"byway": byway, "apache": apache, "varnish": varnish, "squid": squid, "nginx": nginx}
+# Each cache with the names of its program.
+CACHES = {
+    "byway": (byway,), "apache": (apache, "apache2", "httpd"), "varnish": (varnish, "varnishd"), "squid": (squid, "squid"),
+    "nginx": (nginx, "nginx")}
 
 
 # MARK: the suite

@@ -177,16 +177,23 @@ import UnixTransport
     await rig.stop()
   }
 
+  /// Selects the only exchange, and waits for one of its buttons.
+  /// - Returns: an expression for a button, without the condition of its text.
+  private static func showExchange(on page: Chromium.Tab, until text: String) async throws -> String {
+    #expect(try await eventually { try await page.evaluate("\(rows).length") == "1" })
+    _ = try await page.evaluate("\(rows)[0].click()")
+    let button = "[...document.querySelectorAll('.actions button')].find((button) => button.textContent"
+    #expect(try await eventually { try await page.evaluate("\(button) \(text)) != null") == "true" })
+    return button
+  }
+
   @Test("the page injects a fault, shows a reminder while it is active, removes it, and saves a recording")
   func faults() async throws {
     let rig = try await InspectorRig { _ in Response(status: .ok, body: Body("well")) }
     #expect(try await rig.get("/status?x=1") == 200)
     let browser = try await Chromium()
     let page = try await browser.open(rig.page)
-    #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "1" })
-    _ = try await page.evaluate("\(Self.rows)[0].click()")
-    let button = "[...document.querySelectorAll('.actions button')].find((button) => button.textContent"
-    #expect(try await eventually { try await page.evaluate("\(button) == 'Faults …') != null") == "true" })
+    let button = try await Self.showExchange(on: page, until: "== 'Faults …'")
     _ = try await page.evaluate("\(button) == 'Faults …').click()")
     let dialog = "document.querySelector('dialog').innerText"
     #expect(try await eventually { try await page.evaluate(dialog).contains("There are no fault rules") })
@@ -228,10 +235,7 @@ import UnixTransport
     try await rig.get("/status?token=hidden")
     let browser = try await Chromium()
     let page = try await browser.open(rig.page)
-    #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "1" })
-    _ = try await page.evaluate("\(Self.rows)[0].click()")
-    let button = "[...document.querySelectorAll('.actions button')].find((button) => button.textContent"
-    #expect(try await eventually { try await page.evaluate("\(button) == 'As curl') != null") == "true" })
+    let button = try await Self.showExchange(on: page, until: "== 'As curl'")
 
     _ = try await page.evaluate(
       "(Object.defineProperty(navigator, 'clipboard', { value: { writeText: (text) => { window.copied = text } } }), \(button) == 'As curl').click())"

@@ -2,10 +2,22 @@ import Byway
 import Foundation
 import Primitives
 import TestPeers
+import TestTools
 import Testing
 
 /// The page's modules run by a browser on data from devices.
-@Suite("Modules of the inspector page", .serialized, .timeLimit(.minutes(2))) struct PageModulesTests {
+@Suite("Modules of the inspector page", .serialized, .timeLimit(.minutes(2)), .cleansUp) struct PageModulesTests {
+  /// Opens the inspector page, whose modules the tests import.
+  private func page() async throws -> Chromium.Tab {
+    let rig = try await InspectorRig { _ in Response(status: .ok) }
+    let browser = try await Chromium()
+    _ = Ending {
+      await browser.stop()
+      await rig.stop()
+    }
+    return try await browser.open(rig.page)
+  }
+
   private static let awkward = [
     "it's", "a\nb", "a\n\n", "\n", "a\tb", "\r\n", "$(exit 1)", "`exit 1`", "@/etc/hostname", "--help", "-", "-\u{7}",
     "\u{1B}[31mred\u{1B}[0m", "\\x41\\n", "%s%n%d", "!x !!", "a\"b", "$HOME ${HOME}", "é😀", "\u{202E}abc", "~/x", "=ls",
@@ -16,9 +28,7 @@ import Testing
   @Test(
     "a copied curl command passes every character correctly through dash and bash", arguments: [Program.dash, .bash])
   func commands(shell: Program) async throws {
-    let rig = try await InspectorRig { _ in Response(status: .ok) }
-    let browser = try await Chromium()
-    let page = try await browser.open(rig.page)
+    let page = try await page()
     for text in Self.awkward {
       let command = try await page.evaluate(Self.copy(of: text))
       let (arguments, input) = try await Self.run(command, in: shell)
@@ -31,15 +41,11 @@ import Testing
     #expect(refused.exitCode != 0 && refused.output.isEmpty && refused.errorText.contains("SECRET1"), "\(secret)")
     let (arguments, _) = try await Self.run(secret, in: shell, ["SECRET1": "it's", "SECRET2": "$(exit)"])
     #expect(arguments.contains(Array(#"{"password": "$(exit)"}"#.utf8)), "\(secret)")
-    await browser.stop()
-    await rig.stop()
   }
 
   @Test("a copied curl command uses the request's original listener or proxy, without hop-by-hop fields")
   func ways() async throws {
-    let rig = try await InspectorRig { _ in Response(status: .ok) }
-    let browser = try await Chromium()
-    let page = try await browser.open(rig.page)
+    let page = try await page()
     let ways = [
       ("tcp://127.0.0.1:8080", "127.0.0.1:8080", ""), ("tcp://127.0.0.1:8080", "printer.localhost:8080", ""),
       ("tcp://127.0.0.1:8080", "origin.example:8080", "--proxy http://127.0.0.1:8080"),
@@ -60,15 +66,11 @@ import Testing
       #expect(way == "" ? !command.contains("--proxy") : command.contains(way), "\(command)")
       #expect(!command.contains("via") && !command.contains("x-own"), "\(command)")
     }
-    await browser.stop()
-    await rig.stop()
   }
 
   @Test("the JSON view breaks lines and keeps values as written, at any depth")
   func json() async throws {
-    let rig = try await InspectorRig { _ in Response(status: .ok) }
-    let browser = try await Chromium()
-    let page = try await browser.open(rig.page)
+    let page = try await page()
     func laidOut(_ text: String) async throws -> String {
       try await page.evaluate("import('/json.js').then(({ layOut }) => layOut(\(JSON.string(text))))")
     }
@@ -92,8 +94,6 @@ import Testing
       "import('/json.js').then(({ layOut, parse }) => { const text = '['.repeat(1e5) + ']'.repeat(1e5); "
       + "return [layOut(text).replaceAll(/\\s/g, '') === text, parse(text).kind] })"
     #expect(try await page.evaluate(deep) == "true,array")
-    await browser.stop()
-    await rig.stop()
   }
 
   /// A replacement for curl that prints its arguments, each followed by a NUL, and then its standard input.

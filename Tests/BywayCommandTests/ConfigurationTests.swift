@@ -112,18 +112,21 @@ extension Parsing {
     @Test("files that a start would read or create are checked, and errors reported with their line")
     func world() throws {
       let folder = try TemporaryFolder()
+      let missing = """
+        [proxy a]
+        listen = loopback:pa
+        stub = /none/stub
+        [proxy b]
+        listen = loopback:pb
+        trace = /none/trace.har
+        """
       #expect(
         try messages(
           """
           max-connections = 0
           access-log = /none/access.log
           link = loopback:a
-          [proxy a]
-          listen = loopback:pa
-          stub = /none/stub
-          [proxy b]
-          listen = loopback:pb
-          trace = /none/trace.har
+          \(missing)
           """) == [
             "p.conf, line 1: max-connections is 0: allow at least one.",
             "p.conf, line 2: access-log: Cannot create /none/access.log: No such file or directory.",
@@ -136,12 +139,7 @@ extension Parsing {
           access-log = /none/access.log
           link = loopback:a
           trace = \(folder["t.har"])
-          [proxy a]
-          listen = loopback:pa
-          stub = /none/stub
-          [proxy b]
-          listen = loopback:pb
-          trace = /none/trace.har
+          \(missing)
           cache = /none/cache/deep
           record = \(folder.path)/records
           """) == [

@@ -5,7 +5,7 @@ import TestTools
 import Testing
 
 /// Commands that query and control running daemons.
-@Suite("Control of daemons") struct ControlTests {
+@Suite("Control of daemons", .cleansUp) struct ControlTests {
   /// A user with their own gateway and proxy.
   private final class Home: Sendable {
     let folder: TemporaryFolder
@@ -19,7 +19,18 @@ import Testing
     }
 
     func gateway(_ arguments: [String] = []) async throws -> BywayProcess {
-      try await BywayProcess.gateway(["--config", file] + arguments, environment: environment)
+      try await ending(BywayProcess.gateway(["--config", file] + arguments, environment: environment))
+    }
+
+    func proxy(_ arguments: [String]) async throws -> BywayProcess {
+      try await ending(
+        BywayProcess.proxy(
+          arguments + ["--listen", "unix:\(folder["p"])", "--instance", "desk"], environment: environment))
+    }
+
+    private func ending(_ daemon: BywayProcess) -> BywayProcess {
+      _ = Ending { await daemon.process.stop() }
+      return daemon
     }
 
     func run(_ arguments: String...) async throws -> CommandResult {
@@ -45,10 +56,8 @@ import Testing
   @Test("byway status conforms to its schema, and counts a failed request by its kind")
   func status() async throws {
     let home = try Home()
-    let gateway = try await home.gateway()
-    let proxy = try await BywayProcess.proxy(
-      ["--link", "unix:\(home.folder["l"])", "--listen", "unix:\(home.folder["p"])", "--instance", "desk"],
-      environment: home.environment)
+    _ = try await home.gateway()
+    _ = try await home.proxy(["--link", "unix:\(home.folder["l"])"])
     let answer = try await Program.curl.run(["-s", "--unix-socket", home.folder["p"], "http://localhost/"])
     #expect(answer.exitCode == 0)
     let schema = try #require(
@@ -69,19 +78,13 @@ import Testing
     #expect(text.contains("hall: gateway "), "\(text)")
     #expect(text.contains("origin http://127.0.0.1:1: unreachable, Nothing listens at"), "\(text)")
     #expect(text.contains("1 failed (1 originUnavailable)"), "\(text)")
-    await proxy.process.stop()
-    await gateway.process.stop()
   }
 
   @Test("byway status reports the state of each link of a device")
   func links() async throws {
     let home = try Home()
-    let gateway = try await home.gateway()
-    let proxy = try await BywayProcess.proxy(
-      [
-        "--device", "printer=unix:\(home.folder["none"]),unix:\(home.folder["l"])", "--listen",
-        "unix:\(home.folder["p"])", "--instance", "desk",
-      ], environment: home.environment)
+    _ = try await home.gateway()
+    _ = try await home.proxy(["--device", "printer=unix:\(home.folder["none"]),unix:\(home.folder["l"])"])
     let answer = try await Program.curl.run(
       ["-s", "--unix-socket", home.folder["p"], "http://printer.localhost/"])
     #expect(answer.exitCode == 0)
@@ -97,8 +100,6 @@ import Testing
     let text = try await home.run("status", "desk").outputText
     #expect(text.contains("link unix:\(home.folder["none"]): down for "), "\(text)")
     #expect(text.contains("link unix:\(home.folder["l"]): up for "), "\(text)")
-    await proxy.process.stop()
-    await gateway.process.stop()
   }
 
   @Test("the control socket is accessible to its owner only, and removed when the daemon stops")

@@ -20,6 +20,12 @@ import Testing
       try await BywayProcess.gateway(["--config", write(text)], environment: environment)
     }
 
+    /// Returns a gateway's section of the file.
+    /// - Parameter origin: the port of its origin.
+    func section(_ name: String, origin: Int, link: String? = nil) -> String {
+      "[gateway \(name)]\norigin = http://127.0.0.1:\(origin)\nlink = unix:\(folder[link ?? name])"
+    }
+
     @discardableResult
     func write(_ text: String) throws -> String { try folder.write(text, to: "hall.conf") }
 
@@ -117,25 +123,15 @@ import Testing
     let other = try await BywayProcess.gateway(["--link", "unix:\(folder["taken"])", "--origin", "http://127.0.0.1:1"])
     let gateway = try await house.gateway(
       """
-      [gateway a]
-      origin = http://127.0.0.1:1
-      link = unix:\(folder["a"])
-      [gateway b]
-      origin = http://127.0.0.1:1
-      link = unix:\(folder["b"])
+      \(house.section("a", origin: 1))
+      \(house.section("b", origin: 1))
       """)
     try house.write(
       """
-      [gateway a]
-      origin = http://127.0.0.1:2
-      link = unix:\(folder["a"])
+      \(house.section("a", origin: 2))
       link = unix:\(folder["more"])
-      [gateway c]
-      origin = http://127.0.0.1:2
-      link = unix:\(folder["c"])
-      [gateway b]
-      origin = http://127.0.0.1:2
-      link = unix:\(folder["b"])
+      \(house.section("c", origin: 2))
+      \(house.section("b", origin: 2))
       link = unix:\(folder["taken"])
       """)
     let refused = try await house.byway("reload")

@@ -39,12 +39,18 @@ import Testing
     var total: Int { count.withLock { $0 } }
   }
 
-  @Test("starts a reload that is requested during another one after it, and shares it among all requests of that time")
-  func during() async {
-    let reloads = Reloads(2)
+  /// Begins the first of several reloads.
+  private func begin(_ count: Int) async -> (Reloads, ReloadQueue<Int>, Task<Int, Never>) {
+    let reloads = Reloads(count)
     let queue = ReloadQueue<Int>()
     let first = await queue.request { await reloads.reload() }
     #expect(await reloads.hasBegun(0))
+    return (reloads, queue, first)
+  }
+
+  @Test("starts a reload that is requested during another one after it, and shares it among all requests of that time")
+  func during() async {
+    let (reloads, queue, first) = await begin(2)
     var later: [Task<Int, Never>] = []
     for _ in 0..<3 { later.append(await queue.request { await reloads.reload() }) }
     #expect(reloads.total == 1)
@@ -58,10 +64,7 @@ import Testing
 
   @Test("starts a reload that is requested during a queued one after it")
   func duringQueued() async {
-    let reloads = Reloads(3)
-    let queue = ReloadQueue<Int>()
-    let first = await queue.request { await reloads.reload() }
-    #expect(await reloads.hasBegun(0))
+    let (reloads, queue, first) = await begin(3)
     let second = await queue.request { await reloads.reload() }
     reloads.end(0)
     #expect(await first.value == 0)

@@ -90,22 +90,26 @@ import Testing
     more.finish()
   }
 
-  @Test("an exchange is no longer active at an upstream when its response has broken off")
-  func brokenOff() async throws {
+  /// Starts a gateway and a client with metrics.
+  private func observed(
+    _ respond: @escaping @Sendable (Request) async throws -> Response
+  ) async throws -> (Gateway, BywayClient, Link) {
     let link = try TransportRegistry([LoopbackTransport()]).link("loopback:metrics-\(UInt64.random(in: 0 ... .max))")
-    let gateway = try await Gateway.start(
-      GatewayConfiguration(
-        links: [link],
-        origin: .handler { _ in
-          let broken = AsyncThrowingStream<ByteBuffer, any Error> { stream in
-            stream.yield(ByteBuffer(string: "begun"))
-            stream.finish(throwing: BywayError(.originLost, "It is gone."))
-          }
-          return Response(status: .ok, body: Body(broken, length: nil))
-        }))
+    let gateway = try await Gateway.start(GatewayConfiguration(links: [link], origin: .handler(respond)))
     var configuration = BywayClient.Configuration.defaults
     configuration.observers = [HTTPMetrics(factory: registry)]
-    let client = BywayClient(link, configuration: configuration)
+    return (gateway, BywayClient(link, configuration: configuration), link)
+  }
+
+  @Test("an exchange is no longer active at an upstream when its response has broken off")
+  func brokenOff() async throws {
+    let (gateway, client, _) = try await observed { _ in
+      let broken = AsyncThrowingStream<ByteBuffer, any Error> { stream in
+        stream.yield(ByteBuffer(string: "begun"))
+        stream.finish(throwing: BywayError(.originLost, "It is gone."))
+      }
+      return Response(status: .ok, body: Body(broken, length: nil))
+    }
     await #expect(throws: (any Error).self) {
       _ = try await client.execute(Request(url: "http://x/")).body.collect(upTo: 1000)
     }
@@ -128,17 +132,10 @@ import Testing
 
   @Test("an observed client counts its requests as client requests only")
   func client() async throws {
-    let link = try TransportRegistry([LoopbackTransport()]).link("loopback:metrics-\(UInt64.random(in: 0 ... .max))")
-    let gateway = try await Gateway.start(
-      GatewayConfiguration(
-        links: [link],
-        origin: .handler { request in
-          if request.head.path == "/fails" { throw BywayError(.originLost, "It is gone.") }
-          return Response(status: .ok, body: Body("answer"))
-        }))
-    var configuration = BywayClient.Configuration.defaults
-    configuration.observers = [HTTPMetrics(factory: registry)]
-    let client = BywayClient(link, configuration: configuration)
+    let (gateway, client, link) = try await observed { request in
+      if request.head.path == "/fails" { throw BywayError(.originLost, "It is gone.") }
+      return Response(status: .ok, body: Body("answer"))
+    }
     for path in ["/", "/", "/fails"] {
       _ = try await client.execute(Request(.put, url: "http://x\(path)", body: Body("12"))).body.collect(upTo: 1000)
     }

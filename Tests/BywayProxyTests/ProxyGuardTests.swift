@@ -137,15 +137,19 @@ import Testing
     }
   }
 
+  /// Opens a tunnel to an echoing server.
+  private func tunnel() async throws -> (WireEnd, ProxyFixture) {
+    let other = try await OtherServer()
+    let fixture = try await ProxyFixture(allowed: ["127.0.0.1:\(other.port)"])
+    return (try await fixture.tunnel(to: "127.0.0.1:\(other.port)"), fixture)
+  }
+
   @Test(
     "tunneled bytes pass unchanged unless they are a plain GET",
     arguments: ["\u{16}\u{3}\u{1}", "SSH-2.0-x\r\n", "G", "GE!", "POST / HTTP/1.1\r\n"])
   func opaqueTunnel(_ text: String) async throws {
-    let other = try await OtherServer()
-    let fixture = try await ProxyFixture(allowed: ["127.0.0.1:\(other.port)"])
-    let client = try await fixture.wire()
-    try await client.send("CONNECT 127.0.0.1:\(other.port) HTTP/1.1\r\nHost: x\r\n\r\n")
-    _ = try await client.receive(through: "\r\n\r\n")
+    let (client, fixture) = try await tunnel()
+    defer { withExtendedLifetime(fixture) {} }
     try await client.send(text)
     // Nothing more may follow "G".
     if text == "G" { try await client.endOutput() }
@@ -155,11 +159,8 @@ import Testing
 
   @Test("a tunneled GET with an oversized head is refused")
   func longTunnelledRequest() async throws {
-    let other = try await OtherServer()
-    let fixture = try await ProxyFixture(allowed: ["127.0.0.1:\(other.port)"])
-    let client = try await fixture.wire()
-    try await client.send("CONNECT 127.0.0.1:\(other.port) HTTP/1.1\r\nHost: x\r\n\r\n")
-    _ = try await client.receive(through: "\r\n\r\n")
+    let (client, fixture) = try await tunnel()
+    defer { withExtendedLifetime(fixture) {} }
     client.offer(ByteBuffer(string: "GET /" + String(repeating: "a", count: 200_000) + " HTTP/1.1\r\n"))
     #expect(try await client.receiveToEnd().hasPrefix("HTTP/1.1 403 Forbidden\r\n"))
   }

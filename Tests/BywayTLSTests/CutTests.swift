@@ -7,7 +7,7 @@ import TestWire
 import Testing
 
 /// TLS connections that are cut off.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct CutTests {
+@Suite(.serialized, .timeLimit(.minutes(2)), .cleansUp) struct CutTests {
   @Test("an aborted handshake is reported immediately as such", arguments: [1, 5, 100, 600])
   func handshake(_ bytes: Int) async throws {
     let ca = try await Certificates()
@@ -17,9 +17,6 @@ import Testing
     let failure = await rig.failure("https://127.0.0.1:\(relay.port)/hello")
     #expect(failure?.code == .originUntrusted)
     #expect(failure?.message.contains("ended the connection during the TLS handshake") == true, "\(failure as Any)")
-    await rig.stop()
-    await relay.stop()
-    await nginx.stop()
   }
 
   @Test("a truncated body is an error, never a short success", arguments: [true, false])
@@ -33,8 +30,5 @@ import Testing
     let failure = await rig.failure("https://127.0.0.1:\(relay.port)/f.bin")
     #expect(failure != nil)
     #expect([.originLost, .incompleteResponse, .linkLost].contains(failure?.code), "\(failure as Any)")
-    await rig.stop()
-    await relay.stop()
-    await nginx.stop()
   }
 }

@@ -8,7 +8,7 @@ import TestTools
 import Testing
 
 /// https from a client to an nginx with a private authority, through the link.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct EndToEndTLSTests {
+@Suite(.serialized, .timeLimit(.minutes(2)), .cleansUp) struct EndToEndTLSTests {
   @Test(
     "a site of a private authority is refused until the authority is trusted for its host", arguments: [true, false])
   func trust(_ isHTTP2: Bool) async throws {
@@ -30,7 +30,6 @@ import Testing
     let friend = try await HTTPSRig(.trusting(ca.authority), allowing: ["\(nginx.endpoint)"])
     for _ in 0..<3 { #expect(try await friend.get(url) == "hello, byway\n") }
     await friend.stop()
-    await nginx.stop()
   }
 
   @Test("a forbidden target is reported with the gateway's message, and plain http is not affected")
@@ -40,7 +39,6 @@ import Testing
     #expect(failure?.code == .forbidden)
     #expect(failure?.message.contains("--allow elsewhere.example:443") == true, "\(failure as Any)")
     #expect(try await rig.get("http://device/") == "origin")
-    await rig.stop()
   }
 
   @Test("a hundred requests to one https origin share connections, with few handshakes", arguments: [true, false])
@@ -59,8 +57,6 @@ import Testing
       return try await group.reduce(into: 0) { count, _ in count += 1 }
     }
     #expect(answers == 100)
-    await rig.stop()
-    await nginx.stop()
   }
 
   @Test("bodies stream byte for byte in both directions over TLS", arguments: [true, false])
@@ -81,8 +77,6 @@ import Testing
     let body = Body(ByteBuffer(bytes: [UInt8](received)))
     let sent = try await rig.client.execute(Request(.put, url: "https://\(nginx.endpoint)/put", body: body))
     #expect(sent.status == .noContent)
-    await rig.stop()
-    await nginx.stop()
   }
 
   @Test("a cancelled caller leaves the connection to others, and a deadline ends the wait")
@@ -96,8 +90,6 @@ import Testing
     #expect(response?.status == .ok)
     response = nil
     #expect(try await rig.get("https://\(nginx.endpoint)/hello") == "hello, byway\n")
-    await rig.stop()
-    await nginx.stop()
   }
 
   @Test("a silent TLS server costs only the request's own time")
@@ -109,7 +101,6 @@ import Testing
     let task = Task { try await rig.client.get("https://127.0.0.1:\(mute.port)/") }
     task.cancel()
     await #expect { try await task.value } throws: { BywayError($0).code == .cancelled }
-    await rig.stop()
   }
 }
 

@@ -6,11 +6,12 @@ import Logging
 import LoopbackTransport
 import NIOCore
 import TestPeers
+import TestTools
 
 /// A client, a link, and a gateway that may reach these places besides its origin, all in this process.
 struct HTTPSRig {
   let client: BywayClient
-  private let gateway: Gateway
+  private let ending: Ending
 
   init(_ policy: TLSPolicy = .defaults, allowing places: [String], proxy: UpstreamProxy? = nil) async throws {
     let transports = TransportRegistry([LoopbackTransport()])
@@ -19,10 +20,15 @@ struct HTTPSRig {
     far.allowed = try places.map(AllowRule.init)
     far.upstreamProxy = proxy
     far.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    gateway = try await Gateway.start(far)
+    let gateway = try await Gateway.start(far)
     var near = BywayClient.Configuration.defaults
     near.interceptors = [EndToEndTLS(policy)]
-    client = BywayClient(link, configuration: near)
+    let client = BywayClient(link, configuration: near)
+    self.client = client
+    ending = Ending {
+      await client.shutDown()
+      await gateway.stop(within: .zero)
+    }
   }
 
   func get(_ url: String) async throws -> String {
@@ -39,10 +45,7 @@ struct HTTPSRig {
     }
   }
 
-  func stop() async {
-    await client.shutDown()
-    await gateway.stop(within: .zero)
-  }
+  func stop() async { await ending.run() }
 }
 
 extension Response {

@@ -120,6 +120,19 @@ import UnixTransport
     #expect(error?.code == .invalidAddress && error?.message.contains(words) == true, "\(error.debugDescription)")
   }
 
+  /// A flag that is set once.
+  private final class Once: Sendable {
+    private let hasBegun = Mutex(false)
+
+    /// Returns whether this is the first call.
+    func begin() -> Bool {
+      hasBegun.withLock { was in
+        defer { was = true }
+        return !was
+      }
+    }
+  }
+
   // MARK: Sockets
 
   private func withLinks(_ body: (CuttableRelay, BywayClient) async throws -> Void) async throws {
@@ -198,13 +211,9 @@ import UnixTransport
   @Test("a download continues over the other link", arguments: CuttableRelay.Cut.allCases)
   func download(_ kind: CuttableRelay.Cut) async throws {
     try await withLinks { relay, client in
-      let isCut = Mutex(false)
+      let isCut = Once()
       try await client.download("http://device/file", to: folder["file"]) { progress in
-        guard progress.received > 500_000,
-          !isCut.withLock({ was in
-            defer { was = true }; return was
-          })
-        else { return }
+        guard progress.received > 500_000, isCut.begin() else { return }
         Task { await relay.cut(kind) }
       }
       #expect(try Data(contentsOf: URL(fileURLWithPath: folder["file"])) == Data(origin.content))
@@ -223,13 +232,9 @@ import UnixTransport
     let first = try await gateway("first", at: "serial:\(folder["far"])?baud=4000000")
     let second = try await gateway("second", at: "unix:\(folder["b"])")
     let client = try client("serial:\(folder["near"])?baud=4000000", "unix:\(folder["b"])")
-    let isCut = Mutex(false)
+    let isCut = Once()
     try await client.download("http://device/file", to: folder["file"]) { progress in
-      guard progress.received > 200_000,
-        !isCut.withLock({ was in
-          defer { was = true }; return was
-        })
-      else { return }
+      guard progress.received > 200_000, isCut.begin() else { return }
       line.cut(.hangUp)
     }
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder["file"])) == Data(origin.content))

@@ -20,12 +20,15 @@ struct PseudoTerminalCutTests {
       observer: events.add)
   }
 
+  private func openLine() throws -> (PseudoTerminalLine, a: OpenDevice, b: OpenDevice) {
+    let line = try line()
+    return (line, try OpenDevice(line.path(of: .a)), try OpenDevice(line.path(of: .b)))
+  }
+
   @Test("a hang-up is seen by readers, and the device comes back under its name")
   func hangUp() async throws {
-    let line = try line()
+    let (line, a, b) = try openLine()
     defer { line.close() }
-    let a = try OpenDevice(line.path(of: .a))
-    let b = try OpenDevice(line.path(of: .b))
     line.cut(.hangUp)
     #expect(a.isHungUp())
     #expect(b.isHungUp())
@@ -62,10 +65,8 @@ struct PseudoTerminalCutTests {
 
   @Test("a device comes back under a new name, and the other end's stays")
   func rename() async throws {
-    let line = try line()
+    let (line, a, b) = try openLine()
     defer { line.close() }
-    let a = try OpenDevice(line.path(of: .a))
-    let b = try OpenDevice(line.path(of: .b))
     line.cut(.rename, at: .b)
     #expect(b.isHungUp())
     #expect(a.write([1]) == 1)
@@ -89,10 +90,8 @@ struct PseudoTerminalCutTests {
 
   @Test("a stall holds what is written until it ends")
   func stall() async throws {
-    let line = try line()
+    let (line, a, b) = try openLine()
     defer { line.close() }
-    let a = try OpenDevice(line.path(of: .a))
-    let b = try OpenDevice(line.path(of: .b))
     line.cut(.stall)
     #expect(a.write([1, 2, 3]) == 3)
     #expect(try await eventually { line.counters(from: .a).sent == 3 })
@@ -103,10 +102,8 @@ struct PseudoTerminalCutTests {
 
   @Test("a loose wire loses what is written")
   func lose() async throws {
-    let line = try line()
+    let (line, a, b) = try openLine()
     defer { line.close() }
-    let a = try OpenDevice(line.path(of: .a))
-    let b = try OpenDevice(line.path(of: .b))
     line.cut(.lose)
     #expect(a.write([1, 2, 3]) == 3)
     #expect(try await eventually { line.counters(from: .a).dropped == 3 })

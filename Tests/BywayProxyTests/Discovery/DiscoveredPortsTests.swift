@@ -10,6 +10,15 @@ import Testing
 
   /// Ports and the devices that answer on them.
   private struct Bench {
+    /// A bench on which a port has had the name "printer", and has not been plugged in since.
+    static func afterName(of port: LinkPort) -> Bench {
+      var bench = Bench()
+      bench.plug(port, "printer")
+      bench.wait(.seconds(30))
+      bench.claims = [:]
+      return bench
+    }
+
     var ports: DiscoveredPorts
     var now = DiscoveredPortsTests.start
     var plugged: [LinkPort] = []
@@ -203,10 +212,7 @@ import Testing
   @Test(
     "a different adapter in the same USB port does not inherit the name of the one before", arguments: [true, false])
   func otherAdapter(_ wasAway: Bool) {
-    var bench = Bench()
-    bench.plug(LinkPort(address: "serial:/dev/ttyUSB0", device: "/dev/ttyUSB0", name: "FTDI"), "printer")
-    bench.wait(.seconds(30))
-    bench.claims = [:]
+    var bench = Bench.afterName(of: LinkPort(address: "serial:/dev/ttyUSB0", device: "/dev/ttyUSB0", name: "FTDI"))
     if wasAway {
       bench.unplug("/dev/ttyUSB0")
       bench.wait(.seconds(10))
@@ -219,10 +225,7 @@ import Testing
 
   @Test("a different adapter at the same address with another system name does not inherit the old name")
   func otherAdapterElsewhere() {
-    var bench = Bench()
-    bench.plug(LinkPort(address: "serial:usb:1", device: "/dev/ttyUSB0", name: "FTDI"), "printer")
-    bench.wait(.seconds(30))
-    bench.claims = [:]
+    var bench = Bench.afterName(of: LinkPort(address: "serial:usb:1", device: "/dev/ttyUSB0", name: "FTDI"))
     bench.plugged = []
     bench.plug(LinkPort(address: "serial:usb:1", device: "/dev/ttyUSB1", name: "FTDI"))
     #expect(bench.names == ["ftdi"])

@@ -72,23 +72,18 @@ extension EndToEnd {
       await passage.stop()
     }
 
-    @Test("byway request reports a login prompt at the far end") func foreign() async throws {
+    @Test(
+      "byway request reports a login prompt at the far end, and quotes another program",
+      arguments: [
+        ("\r\ndevice login: ", ["a login prompt or a shell", "device login:", "byway gateway"]),
+        ("\r\ntemperature 21.5", ["text from another program", "temperature 21.5"]),
+      ])
+    func foreign(_ text: String, _ words: [String]) async throws {
       let line = try SerialLine(
         LineConfiguration(),
-        back: LineConfiguration(faults: [ForeignLogLine(every: .milliseconds(200), text: "\r\ndevice login: ")]))
+        back: LineConfiguration(faults: [ForeignLogLine(every: .milliseconds(200), text: text)]))
       let result = try await BywayProcess.run(["request", "--link", line.near, "/"])
-      EndToEnd.expect(
-        result, code: 69,
-        words: ["Nobody answers on serial:", "a login prompt or a shell", "device login:", "byway gateway"])
-    }
-
-    @Test("byway request quotes another program at the far end") func chatter() async throws {
-      let line = try SerialLine(
-        LineConfiguration(),
-        back: LineConfiguration(faults: [ForeignLogLine(every: .milliseconds(200), text: "\r\ntemperature 21.5")]))
-      let result = try await BywayProcess.run(["request", "--link", line.near, "/"])
-      EndToEnd.expect(
-        result, code: 69, words: ["Nobody answers on serial:", "text from another program", "temperature 21.5"])
+      EndToEnd.expect(result, code: 69, words: ["Nobody answers on serial:"] + words)
     }
 
     @Test("byway request reports a line that echoes") func echo() async throws {

@@ -24,6 +24,7 @@ package final class NginxServer: Sendable {
     process = try ChildProcess(
       Program.nginx.path(), ["-c", configuration, "-p", folder.path, "-e", "stderr", "-g", "daemon off;"])
     try await endpoint.waitUntilReachable(by: process)
+    _ = Ending { [process] in await process.stop() }
   }
 
   package func stop() async {

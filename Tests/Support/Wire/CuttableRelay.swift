@@ -2,6 +2,7 @@ import Glibc
 import NIOCore
 import NIOPosix
 import Synchronization
+import TestTools
 
 /// A relay between a client and a server: a link that can be cut.
 package final class CuttableRelay: Sendable {
@@ -40,6 +41,7 @@ package final class CuttableRelay: Sendable {
   private init(at place: SocketAddress, to target: SocketAddress, after limit: Int = .max) async throws {
     (self.place, self.target, self.limit) = (place, target, limit)
     try await listen()
+    _ = Ending { await self.stop() }
   }
 
   /// The port of a relay on TCP.
