@@ -74,6 +74,9 @@ public enum Audience: Sendable, Hashable {
 }
 
 extension Transport {
+  /// `[]`: only those of every link.
+  public var options: [LinkOption] { [] }
+
   /// Checks nothing more than the address.
   public func check(_ address: LinkAddress, for opening: Link.Opening) throws {}
 

@@ -14,6 +14,14 @@ import Testing
 
 /// A device's cable is plugged in, pulled out, and plugged in again.
 @Suite("Discovery on emulated serial lines", .timeLimit(.minutes(1))) struct EmulatedAdapterTests {
+  /// Emulates a line from a device to an adapter in a folder of ports.
+  private func adapter(in folder: String) throws -> (ports: String, TransportRegistry, PseudoTerminalLine) {
+    let ports = "\(folder)/ports"
+    try FileManager.default.createDirectory(atPath: ports, withIntermediateDirectories: false)
+    let line = try PseudoTerminalLine(LineConfiguration(), paths: ("\(folder)/device", "\(ports)/adapter"))
+    return (ports, TransportRegistry([SerialTransport(), TCPTransport()]), line)
+  }
+
   @Test("a device is found when its line appears, is away when it disappears, and returns with it")
   func plugging() async throws {
     try await withTemporaryFolder { folder in
@@ -53,10 +61,7 @@ import Testing
   @Test("a proxy lists plugged-in devices and serves them by name, except those configured under another name")
   func proxy() async throws {
     try await withTemporaryFolder { folder in
-      let ports = "\(folder)/ports"
-      try FileManager.default.createDirectory(atPath: ports, withIntermediateDirectories: false)
-      let transports = TransportRegistry([SerialTransport(), TCPTransport()])
-      let line = try PseudoTerminalLine(LineConfiguration(), paths: ("\(folder)/device", "\(ports)/adapter"))
+      let (ports, transports, line) = try adapter(in: folder)
       let gateway = try await gateway("printer", on: "serial:\(folder)/device", transports)
       func configuration(_ devices: [Device]) throws -> ProxyConfiguration {
         let directory = try DeviceDirectory(devices, patterns: [], main: [], suffixes: [], isOpen: true)
@@ -101,10 +106,7 @@ import Testing
   @Test("a running transfer continues when the cable returns, because name queries do not use its line")
   func underWay() async throws {
     try await withTemporaryFolder { folder in
-      let ports = "\(folder)/ports"
-      try FileManager.default.createDirectory(atPath: ports, withIntermediateDirectories: false)
-      let transports = TransportRegistry([SerialTransport(), TCPTransport()])
-      let line = try PseudoTerminalLine(LineConfiguration(), paths: ("\(folder)/device", "\(ports)/adapter"))
+      let (ports, transports, line) = try adapter(in: folder)
       let (pieces, origin) = AsyncStream.makeStream(of: ByteBuffer.self)
       var inner = GatewayConfiguration(
         links: [try transports.link("serial:\(folder)/device")],

@@ -10,7 +10,6 @@ import Primitives
 /// Both connecting and listening start the command. A listener serves the peer that the command connects to.
 public struct ExecTransport: Transport {
   public let scheme = "exec"
-  public let options: [LinkOption] = []
   private let grace: TimeAmount
 
   /// Creates a transport that ends its commands gracefully, and by force if they do not exit.

@@ -56,27 +56,23 @@ import TransportTestSupport
 
   @Test("verifies the configured name, or the host")
   func names() async throws {
-    try await withParties { ca, _, _ in
-      let server = try await ca.issue("named", names: "DNS:gateway.example")
-      try await withListener(server.options) { listener in
-        let wrong = await bywayError { try await connect(listener, "ca=\(ca.authority)") }
-        #expect(
-          wrong?.message.contains("is not for 127.0.0.1: say which name it contains with name=") == true,
-          "\(wrong as Any)")
-        let other = await bywayError { try await connect(listener, "ca=\(ca.authority)&name=other.example") }
-        #expect(other?.message.contains("is not for other.example") == true, "\(other as Any)")
-        let near = try await connect(listener, "ca=\(ca.authority)&name=gateway.example")
-        try await near.close().get()
-      }
-      // Hubs use such names for all their devices. The asterisk stands for one label (RFC 9525 §6.3).
-      let hub = try await ca.issue("hub", names: "DNS:*.devices.example")
-      try await withListener(hub.options) { listener in
-        let near = try await connect(listener, "ca=\(ca.authority)&name=Printer.devices.example")
-        try await near.close().get()
-        for name in ["devices.example", "a.b.devices.example"] {
-          let error = await bywayError { try await connect(listener, "ca=\(ca.authority)&name=\(name)") }
-          #expect(error?.message.contains("is not for \(name)") == true, "\(error as Any)")
-        }
+    try await withListener(names: "DNS:gateway.example") { ca, listener in
+      let wrong = await bywayError { try await connect(listener, "ca=\(ca.authority)") }
+      #expect(
+        wrong?.message.contains("is not for 127.0.0.1: say which name it contains with name=") == true,
+        "\(wrong as Any)")
+      let other = await bywayError { try await connect(listener, "ca=\(ca.authority)&name=other.example") }
+      #expect(other?.message.contains("is not for other.example") == true, "\(other as Any)")
+      let near = try await connect(listener, "ca=\(ca.authority)&name=gateway.example")
+      try await near.close().get()
+    }
+    // Hubs use such names for all their devices. The asterisk stands for one label (RFC 9525 §6.3).
+    try await withListener(names: "DNS:*.devices.example") { ca, listener in
+      let near = try await connect(listener, "ca=\(ca.authority)&name=Printer.devices.example")
+      try await near.close().get()
+      for name in ["devices.example", "a.b.devices.example"] {
+        let error = await bywayError { try await connect(listener, "ca=\(ca.authority)&name=\(name)") }
+        #expect(error?.message.contains("is not for \(name)") == true, "\(error as Any)")
       }
     }
   }
@@ -145,15 +141,12 @@ import TransportTestSupport
 
   @Test("an error contains the names and the expiry of the certificate")
   func evidence() async throws {
-    try await withParties { ca, _, _ in
-      let server = try await ca.issue("named", names: "DNS:gateway.example,IP:10.0.0.1")
-      try await withListener(server.options) { listener in
-        let error = await bywayError { try await connect(listener, "ca=\(ca.authority)") }
-        let evidence = try #require(error?.evidence as? TLSEvidence)
-        #expect(evidence.reason == .wrongName && evidence.names == ["gateway.example", "10.0.0.1"])
-        let (begin, end) = try (#require(evidence.notValidBefore), #require(evidence.notValidAfter))
-        #expect((begin...end).contains(time(nil)))
-      }
+    try await withListener(names: "DNS:gateway.example,IP:10.0.0.1") { ca, listener in
+      let error = await bywayError { try await connect(listener, "ca=\(ca.authority)") }
+      let evidence = try #require(error?.evidence as? TLSEvidence)
+      #expect(evidence.reason == .wrongName && evidence.names == ["gateway.example", "10.0.0.1"])
+      let (begin, end) = try (#require(evidence.notValidBefore), #require(evidence.notValidAfter))
+      #expect((begin...end).contains(time(nil)))
     }
   }
 
@@ -308,6 +301,14 @@ import TransportTestSupport
   ) async throws {
     let ca = try await Certificates()
     try await body(ca, ca.server, ca.client)
+  }
+
+  /// Runs a body with a listener whose certificate has these names.
+  private func withListener(names: String, _ body: (Certificates, any Listener) async throws -> Void) async throws {
+    try await withParties { ca, _, _ in
+      let server = try await ca.issue("named", names: names)
+      try await withListener(server.options) { try await body(ca, $0) }
+    }
   }
 
   private func withListener(
