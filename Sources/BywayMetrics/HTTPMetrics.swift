@@ -14,7 +14,7 @@ public final class HTTPMetrics: ExchangeObserver {
   /// The attributes of an exchange that has ended.
   private struct Kind: Hashable, Sendable {
     let role: ExchangeRecord.Role
-    let request: RequestKind
+    let request: RequestLabels
     let version: ExchangeRecord.Version
     let outcome: ExchangeOutcome
     /// `nil` if it was not sent.
@@ -43,7 +43,7 @@ public final class HTTPMetrics: ExchangeObserver {
 
   /// The attributes of an exchange that is running at an upstream.
   private struct Way: Hashable, Sendable {
-    let method: RequestKind.Method
+    let method: RequestLabels.Method
     let upstream: String
   }
 
@@ -60,7 +60,7 @@ public final class HTTPMetrics: ExchangeObserver {
   }
 
   private struct Tables: Sendable {
-    var begun = RecentTable<RequestKind, any MeterHandler>()
+    var begun = RecentTable<RequestLabels, any MeterHandler>()
     var sent = RecentTable<Way, Sent>()
     var ended = RecentTable<Kind, Ended>()
   }
@@ -83,13 +83,13 @@ public final class HTTPMetrics: ExchangeObserver {
   /// Counts the exchange as active.
   public func exchangeBegan(_ exchange: ExchangeRecord) {
     guard case .server = exchange.role else { return }
-    tables.withLock { begun(exchange.kind, &$0) }.increment(by: 1)
+    tables.withLock { begun(exchange.labels, &$0) }.increment(by: 1)
   }
 
   /// Counts the exchange as active at its upstream, and records how long it has waited.
   public func exchangeSent(_ exchange: ExchangeRecord) {
     guard let sent = exchange.sent, let upstream = Self.upstream(of: exchange) else { return }
-    let way = Way(method: exchange.kind.method, upstream: upstream)
+    let way = Way(method: exchange.labels.method, upstream: upstream)
     let metrics = tables.withLock { self.sent(way, &$0) }
     metrics.active.increment(by: 1)
     metrics.waiting.record(exchange.begun, sent)
@@ -105,7 +105,7 @@ public final class HTTPMetrics: ExchangeObserver {
   public func exchangeEnded(_ exchange: ExchangeRecord) {
     guard let end = exchange.ended else { return }
     let kind = Kind(
-      role: exchange.role, request: exchange.kind, version: exchange.version, outcome: ExchangeOutcome(exchange),
+      role: exchange.role, request: exchange.labels, version: exchange.version, outcome: ExchangeOutcome(exchange),
       upstream: Self.upstream(of: exchange))
     let ended = tables.withLock { self.ended(kind, &$0) }
     if let server = ended.server {
@@ -127,9 +127,9 @@ public final class HTTPMetrics: ExchangeObserver {
 
   // MARK: Metrics, created when needed
 
-  private func begun(_ kind: RequestKind, _ tables: inout Tables) -> any MeterHandler {
-    tables.begun.value(for: kind) { _ in
-      let dimensions = [("http.request.method", kind.method.rawValue), ("url.scheme", kind.scheme.rawValue)]
+  private func begun(_ labels: RequestLabels, _ tables: inout Tables) -> any MeterHandler {
+    tables.begun.value(for: labels) { _ in
+      let dimensions = [("http.request.method", labels.method.rawValue), ("url.scheme", labels.scheme.rawValue)]
       return factory.makeMeter(label: MetricName.serverActive.label, dimensions: dimensions)
     }
   }

@@ -1,5 +1,6 @@
 import HTTP1Checks
 import HTTP1Session
+import HTTPWire
 import TestTools
 import Testing
 

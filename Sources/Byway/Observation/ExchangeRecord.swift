@@ -61,7 +61,7 @@ public struct ExchangeRecord: Sendable {
   /// The request's head, as it is forwarded; empty if the input was not a request.
   package let head: FieldSection
   /// Computed once from the head, because counters ask for it often.
-  package let kind: RequestKind
+  package let labels: RequestLabels
   /// The id of the exchange in the logs of its hops; `nil` if the input was not a request, or if it has no id and no observer wants one.
   public let trace: TraceID?
 
@@ -109,7 +109,7 @@ public struct ExchangeRecord: Sendable {
     self.head = head
     self.trace = trace
     self.begun = begun
-    kind = RequestKind(head)
+    labels = RequestLabels(head)
   }
 
   /// A placeholder while the record is moved out.

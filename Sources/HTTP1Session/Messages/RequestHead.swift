@@ -21,18 +21,6 @@ package struct RequestHead: Sendable {
   package var acceptsTrailers: Bool
 }
 
-/// The four forms of a request target (RFC 9112 §3.2).
-package enum TargetForm: Sendable, Hashable {
-  /// `/path?query`
-  case origin
-  /// `http://host/path`, to a proxy.
-  case absolute
-  /// `host:port`, with CONNECT.
-  case authority
-  /// `*`, with OPTIONS.
-  case asterisk
-}
-
 package enum RequestEvent: Sendable {
   case head(RequestHead)
   /// A slice of the received bytes, or of a tunnel's bytes; never empty.

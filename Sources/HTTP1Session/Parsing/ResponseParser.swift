@@ -1,4 +1,4 @@
-import HTTPWire
+package import HTTPWire
 package import NIOCore
 
 /// Parses the responses of a server on one connection (RFC 9112), strictly and in place.

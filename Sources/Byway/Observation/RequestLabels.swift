@@ -1,7 +1,7 @@
 package import HTTPWire
 
-/// The kinds of requests that counters distinguish: any value from outside is one of a fixed list, or `_OTHER`.
-package struct RequestKind: Hashable, Sendable {
+/// The labels of a request in metrics: any value from outside is one of a fixed list, or `_OTHER`.
+package struct RequestLabels: Hashable, Sendable {
   /// RFC 9110 §9 and RFC 5789, as OpenTelemetry lists them.
   package enum Method: String, Sendable {
     case get = "GET"
@@ -32,7 +32,7 @@ package struct RequestKind: Hashable, Sendable {
   }
 }
 
-extension RequestKind.Method {
+extension RequestLabels.Method {
   /// Length and first byte leave one candidate, compared as a whole: this runs for every exchange.
   fileprivate init(_ bytes: UnsafeRawBufferPointer) {
     switch (bytes.count, bytes.first) {
@@ -50,7 +50,7 @@ extension RequestKind.Method {
   }
 }
 
-extension RequestKind.Scheme {
+extension RequestLabels.Scheme {
   fileprivate init(_ bytes: UnsafeRawBufferPointer) {
     self = bytes.equals("http") ? .http : bytes.equals("https") ? .https : .other
   }

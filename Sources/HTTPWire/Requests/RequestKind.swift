@@ -1,15 +1,15 @@
-package import HTTPWire
-
-/// The kind of a request, which determines how the response is framed (RFC 9112 §6.3).
+/// The kind of a request, which determines how the response is framed (RFC 9112 §6.3) and whether the exchange becomes a tunnel.
 package enum RequestKind: Sendable, Hashable {
   case ordinary
   /// HEAD: the response has no body, even if its fields declare one.
   case head
-  /// CONNECT: a 2xx answer turns the connection into a tunnel.
+  /// CONNECT to the host and port of its authority: a 2xx response turns the exchange into a tunnel.
   case connect
-  /// A WebSocket handshake (RFC 6455 §4): GET without content, and 101 turns the connection into a tunnel.
+  /// An extended CONNECT for a WebSocket (RFC 8441), or the handshake over HTTP/1.1 (RFC 6455 §4): GET without content, and 101
+  /// turns the connection into a tunnel.
   case webSocket
-  /// An upgrade to any other protocol (RFC 9110 §7.8): 101 turns the connection into a tunnel once the request is complete.
+  /// An upgrade to any other protocol (RFC 9110 §7.8): 101 turns the connection into a tunnel once the request is complete. Between
+  /// hops it is an extended CONNECT as well.
   case upgrade
   /// A request to attach to a command in a container, by a client that sends no `Upgrade` (``FieldGrammar/isExecStart(_:)``). An
   /// ordinary success without a length turns the connection into a tunnel. Only a server reads this kind; towards other hops it is an
@@ -19,8 +19,8 @@ package enum RequestKind: Sendable, Hashable {
   package var asksForUpgrade: Bool { self == .webSocket || self == .upgrade }
   package var asksForTunnel: Bool { self == .connect || self == .attach || asksForUpgrade }
 
-  /// Derives the kind from a request's head. CONNECT with `:protocol` (RFC 8441) is written as an upgrade.
-  package init(_ fields: FieldSection) {
+  /// Derives the kind from a request's head. CONNECT with `:protocol` (RFC 8441) asks for an upgrade.
+  package init(_ fields: borrowing FieldSection) {
     self =
       fields.withValue(of: .method) { method in
         if method.equals("HEAD") { return .head }
