@@ -72,6 +72,28 @@ package final class StreamChannel: Channel, @unchecked Sendable {
     static let closed: UInt8 = 2
   }
 
+  /// The state of the remote end's direction.
+  private enum Input {
+    case open
+    /// The end waits until the bytes before it were read; with an error unless it is a normal one.
+    case ended((any Error)?)
+    /// The pipeline knows the end.
+    case reported
+
+    var isOpen: Bool {
+      if case .open = self { true } else { false }
+    }
+
+    var isUnreported: Bool {
+      if case .ended = self { true } else { false }
+    }
+  }
+
+  /// The directions that the owner has closed.
+  private enum Closing {
+    case none, output, both
+  }
+
   private let phase = Atomic<UInt8>(Phase.new)
   private let writable = Atomic<Bool>(true)
   private let closePromise: EventLoopPromise<Void>
@@ -81,13 +103,8 @@ package final class StreamChannel: Channel, @unchecked Sendable {
   private var allowsRemoteHalfClosure = false
   private var isReadWanted = false
   private var inbound = CircularBuffer<ByteBuffer>()
-  private var hasInputEnded = false
-  private var hasToldInputEnded = false
-  /// Why the stream has ended, reported after the bytes before it.
-  private var failure: (any Error)?
-
-  private var isOutputClosed = false
-  private var isClosing = false
+  private var input = Input.open
+  private var closing = Closing.none
   private var writtenBytes = 0
   private var unwritten = CircularBuffer<(end: Int, promise: EventLoopPromise<Void>)>()
 
@@ -139,8 +156,7 @@ package final class StreamChannel: Channel, @unchecked Sendable {
 
   /// Ends the stream now, even if it is being closed, and drops written bytes that have not been sent. On the event loop.
   package func abort() {
-    isClosing = true
-    isOutputClosed = true
+    closing = .both
     inbound.removeAll()
     carrier?.abort()
   }
@@ -156,7 +172,7 @@ package final class StreamChannel: Channel, @unchecked Sendable {
   }
 
   package func deliver(_ bytes: ByteBuffer) {
-    guard isActive, !isClosing else { return consumedUnread(bytes.readableBytes) }
+    guard isActive, closing != .both else { return consumedUnread(bytes.readableBytes) }
     inbound.keep(bytes)
     passOn()
   }
@@ -174,7 +190,7 @@ package final class StreamChannel: Channel, @unchecked Sendable {
   }
 
   package func inputEnded() {
-    hasInputEnded = true
+    if input.isOpen { input = .ended(nil) }
     passOn()
   }
 
@@ -193,22 +209,22 @@ package final class StreamChannel: Channel, @unchecked Sendable {
     writable.store(false, ordering: .relaxed)
     while let write = unwritten.popFirst() { write.promise.fail(error ?? ChannelError.ioOnClosedChannel) }
     // As with a socket, bytes before a normal end can still be read.
-    if error == nil, isActive, !isClosing, hasInputEnded, !hasToldInputEnded { return }
+    if error == nil, isActive, closing != .both, input.isUnreported { return }
     shut(error)
   }
 
   /// Ends the stream with an error that is reported only after all bytes before it were read.
   package func endedOnceRead(_ error: any Error) {
-    guard carrier != nil, isActive, !isClosing, !hasToldInputEnded else { return ended(error) }
-    failure = error
-    hasInputEnded = true
+    guard carrier != nil, isActive, closing != .both else { return ended(error) }
+    if case .reported = input { return ended(error) }
+    input = .ended(error)
     ended(nil)
     passOn()
   }
 
   private func shut(_ error: (any Error)?) {
     let wasActive = isActive
-    if wasActive, let error, !isClosing { pipeline.fireErrorCaught(error) }
+    if wasActive, let error, closing != .both { pipeline.fireErrorCaught(error) }
     guard phase.exchange(Phase.closed, ordering: .relaxed) != Phase.closed else { return }
     // Handlers may close, and carriers may end, in the middle of a read.
     eventLoop.assumeIsolated().execute {
@@ -223,8 +239,8 @@ package final class StreamChannel: Channel, @unchecked Sendable {
   // MARK: Reading
 
   private func passOn() {
-    guard isReadWanted, isActive, !isClosing else { return }
-    guard !inbound.isEmpty || (hasInputEnded && !hasToldInputEnded) else { return }
+    guard isReadWanted, isActive, closing != .both else { return }
+    guard !inbound.isEmpty || input.isUnreported else { return }
     isReadWanted = false
     var count = 0
     while let bytes = inbound.popFirst() {
@@ -233,8 +249,8 @@ package final class StreamChannel: Channel, @unchecked Sendable {
     }
     if count > 0 { carrier?.consumed(count) }
     pipeline.fireChannelReadComplete()
-    if hasInputEnded, !hasToldInputEnded, inbound.isEmpty {
-      hasToldInputEnded = true
+    if case .ended(let failure) = input, inbound.isEmpty {
+      input = .reported
       if let failure { return shut(failure) }
       if allowsRemoteHalfClosure {
         pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
@@ -332,8 +348,8 @@ extension StreamChannel: ChannelCore {
   }
 
   package func write0(_ data: NIOAny, promise: EventLoopPromise<Void>?) {
-    guard let carrier, isActive, !isOutputClosed else {
-      promise?.fail(isOutputClosed ? ChannelError.outputClosed : ChannelError.ioOnClosedChannel)
+    guard let carrier, isActive, closing == .none else {
+      promise?.fail(closing == .none ? ChannelError.ioOnClosedChannel : ChannelError.outputClosed)
       return
     }
     guard let bytes = tryUnwrapData(data, as: ByteBuffer.self) else {
@@ -355,7 +371,7 @@ extension StreamChannel: ChannelCore {
     guard isActive, !isReadWanted else { return }
     isReadWanted = true
     // Not within a read: a handler that reads in its read would otherwise recurse for each delivery.
-    if !inbound.isEmpty || hasInputEnded { eventLoop.assumeIsolated().execute { self.passOn() } }
+    if !inbound.isEmpty || !input.isOpen { eventLoop.assumeIsolated().execute { self.passOn() } }
   }
 
   package func close0(error: any Error, mode: CloseMode, promise: EventLoopPromise<Void>?) {
@@ -373,14 +389,13 @@ extension StreamChannel: ChannelCore {
     case .input:
       promise?.fail(ChannelError.operationUnsupported)
     case .output:
-      isOutputClosed = true
+      if closing == .none { closing = .output }
       carrier.closeOutput()
       promise?.succeed()
     case .all:
       if let promise { closePromise.futureResult.cascade(to: promise) }
-      guard !isClosing else { return }
-      isClosing = true
-      isOutputClosed = true
+      guard closing != .both else { return }
+      closing = .both
       let unread = inbound.reduce(0) { $0 + $1.readableBytes }
       inbound.removeAll()
       consumedUnread(unread)

@@ -267,6 +267,44 @@ import Testing
     #expect(write.error != nil && !channel.isActive)
   }
 
+  @Test("an error that waits for unread bytes is reported even if the peer's normal end follows it")
+  func endAfterError() {
+    setAutoRead(false)
+    deliver("one")
+    deliver("two")
+    channel.endedOnceRead(BywayError(.linkLost, "gone"))
+    channel.inputEnded()
+    setAutoRead(true)
+    #expect(reader.events == ["one", "two", "error: gone (linkLost)", "inactive"])
+    #expect(Outcome(channel.closeFuture).hasSucceeded)
+  }
+
+  @Test("an error after the reported end of the peer's direction is reported at once")
+  func errorAfterEnd() {
+    channel.inputEnded()
+    loop.run()
+    #expect(reader.events == ["input closed"] && channel.isActive)
+    channel.endedOnceRead(BywayError(.linkLost, "gone"))
+    loop.run()
+    #expect(reader.events == ["input closed", "error: gone (linkLost)", "inactive"])
+    #expect(Outcome(channel.closeFuture).hasSucceeded)
+  }
+
+  @Test("a channel that is closed in both directions stays so when its sending direction is closed again")
+  func closedTwice() {
+    setAutoRead(false)
+    deliver("one")
+    let closed = close()
+    #expect(close(.output).hasSucceeded)
+    deliver("two")
+    channel.read()
+    loop.run()
+    #expect(reader.text == "one" && carrier.consumed == 6)
+    channel.ended(nil)
+    loop.run()
+    #expect(closed.hasSucceeded)
+  }
+
   @Test("a handler that reads within a read does not recurse for every byte")
   func manualReading() {
     setAutoRead(false)
