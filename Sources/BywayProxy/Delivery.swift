@@ -64,8 +64,8 @@ struct Delivery {
   ) throws(BywayError) -> any RequestSink {
     var request = request
     // Looked up first, so that interceptors do not answer for a device that does not exist.
-    if case .device(let name) = proxyTarget { request.device = try shared.devices.device(named: name) }
-    let isTunnel = request.fields.asksForTunnel
+    if case .device(let name) = proxyTarget { request.device = try shared.devices.device(named: name).upstream }
+    let isTunnel = request.kind == .connect
     switch proxyTarget {
     case .proxy where terms.hasMain: return terms.next.begin(request, respondingTo: sink)
     case .proxy, .frontPage: return shared.frontPage.begin(request, respondingTo: sink)
@@ -89,7 +89,7 @@ struct Delivery {
     _ request: ExchangeHead, by terms: ProxyTerms, respondingTo sink: any ResponseSink
   ) -> any RequestSink {
     let next = terms.next
-    guard let target = request.fields.value(of: .authority).flatMap({ try? Authority($0) }) else {
+    guard let target = request.authority else {
       return next.begin(request, respondingTo: sink)
     }
     let pages = context.isJudged(terms.users?.rules) ? terms.rules.pages : nil
@@ -148,8 +148,10 @@ struct Delivery {
             return DiscardingRequestSink()
           }
         }
-        users.rules.header?.remove(from: &request.fields)
-        users.rules.removeOwnLogins(of: user.name, from: &request.fields)
+        request.edit { fields in
+          users.rules.header?.remove(from: &fields)
+          users.rules.removeOwnLogins(of: user.name, from: &fields)
+        }
         let exchange = UserExchange(hiding: users.rules.header, within: shared.held, respondingTo: sink)
         delivery.begin(request, for: proxyTarget, through: exchange)
         return exchange

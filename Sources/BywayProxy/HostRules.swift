@@ -40,10 +40,10 @@ struct HostRules: Sendable {
   ///   - isGuarded: whether web pages may send requests here. If they cannot, a request may name any host.
   /// - Throws: the reason for not answering the request.
   func target(
-    of request: inout FieldSection, port: Int?, isGuarded: Bool = true
+    of request: inout ExchangeHead, port: Int?, isGuarded: Bool = true
   ) throws(BywayError) -> ProxyTarget {
-    if devices == nil, request.asksForTunnel { return .elsewhere }
-    let named = request.withValue(of: .authority) { try? Authority($0) } ?? nil
+    if devices == nil, request.kind == .connect { return .elsewhere }
+    let named = request.authority
     if let named, let meaning = meaning(of: named) {
       // A client that uses this proxy as a proxy to the device means the device itself.
       request.remove(.targetForm)
@@ -53,18 +53,18 @@ struct HostRules: Sendable {
       case .notAName(let text): throw DeviceDirectory.unknown(text, among: [])
       }
     }
-    if request.asksForTunnel { return .elsewhere }
-    if request.contains(.targetForm) {
+    if request.kind == .connect { return .elsewhere }
+    if request.isAbsolute {
       // The proxy's own address means its default device.
       guard let port, let named, namesThisProxy(request, named, port: port) else { return .elsewhere }
       request.remove(.targetForm)
       return .proxy
     }
-    if let named, isOwn(named, isSecret: request.isSecret) { return .proxy }
-    let authority = request.value(of: .authority) ?? ""
+    if let named, isOwn(named, isSecret: request.scheme == .https) { return .proxy }
+    let authority = request.fields.value(of: .authority) ?? ""
     if isGuarded { throw Self.misdirected(authority) }
     // A client of HTTP/1.0 may name no host: the default that RFC 9112 §3.3 leaves to the server.
-    if authority.isEmpty, !request.contains(.authority) { request.append(.authority, "localhost") }
+    if authority.isEmpty, !request.fields.contains(.authority) { request.append(.authority, "localhost") }
     return .proxy
   }
 
@@ -79,9 +79,8 @@ struct HostRules: Sendable {
       }
   }
 
-  private func namesThisProxy(_ request: FieldSection, _ named: Authority, port: Int) -> Bool {
-    guard let scheme = request.value(of: .scheme), scheme.lowercased() == "http" else { return false }
-    return isOwn(named) && named.port(for: "http").map(Int.init) == port
+  private func namesThisProxy(_ request: ExchangeHead, _ named: Authority, port: Int) -> Bool {
+    request.scheme == .http && isOwn(named) && named.port(for: "http").map(Int.init) == port
   }
 
   private static func misdirected(_ authority: String) -> BywayError {

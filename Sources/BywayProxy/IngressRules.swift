@@ -15,14 +15,13 @@ struct IngressRules: Sendable {
   /// - Throws: the reason for not answering the request.
   @discardableResult
   func admit(
-    _ request: inout FieldSection, port: Int?, namesCount: Bool = true, pagesCount: Bool = true
+    _ request: inout ExchangeHead, port: Int?, namesCount: Bool = true, pagesCount: Bool = true
   ) throws(BywayError) -> ProxyTarget {
     let proxyTarget = try hosts.target(of: &request, port: port, isGuarded: namesCount)
     // A tunnel's page is known only inside it: ``TunnelPageGuard`` looks there.
-    if !pagesCount || request.asksForTunnel { return proxyTarget }
-    let scheme = request.value(of: .scheme) ?? "http"
-    let authority = request.value(of: .authority).flatMap { try? Authority($0) }
-    try pages.admit(request, to: authority.map { PageOrigin(scheme: scheme, $0) })
+    if !pagesCount || request.kind == .connect { return proxyTarget }
+    let scheme = request.fields.value(of: .scheme) ?? "http"
+    try pages.admit(request.fields, to: request.authority.map { PageOrigin(scheme: scheme, $0) })
     return proxyTarget
   }
 }

@@ -87,8 +87,8 @@ private final class GuardedHandler: ExchangeHandler {
     var request = request
     do throws(BywayError) {
       // This server is no proxy to other servers.
-      if request.fields.contains(.targetForm) { throw misdirected }
-      try rules.admit(&request.fields, port: port)
+      if request.isAbsolute { throw misdirected }
+      try rules.admit(&request, port: port)
     } catch {
       // The message about a proxy's names does not apply here.
       sink.fail(error.code == .misdirected ? misdirected : error)

@@ -11,13 +11,13 @@ final class MaxForwardsHandler: ExchangeHandler {
   /// The limit for the answer to a PING. While no request is running, nothing else notices a peer that hangs.
   private static let patience = TimeAmount.seconds(10)
 
-  private let link: (FieldSection) throws(BywayError) -> any Upstream
+  private let link: (ExchangeHead) throws(BywayError) -> any Upstream
   private let next: any ExchangeHandler
   /// The running measurements. A client that asks while one runs gets its result too, so more clients cause no more PINGs.
   private var measurements: [ObjectIdentifier: EventLoopFuture<TimeAmount>] = [:]
 
   /// - Parameter link: returns the link that a request would use.
-  init(before next: any ExchangeHandler, over link: @escaping (FieldSection) throws(BywayError) -> any Upstream) {
+  init(before next: any ExchangeHandler, over link: @escaping (ExchangeHead) throws(BywayError) -> any Upstream) {
     self.link = link
     self.next = next
   }
@@ -29,7 +29,7 @@ final class MaxForwardsHandler: ExchangeHandler {
     else { return next.begin(request, respondingTo: sink) }
     guard count == 0 else {
       var request = request
-      request.fields.set(.maxForwards, "\(count - 1)")
+      request.set(.maxForwards, "\(count - 1)")
       return next.begin(request, respondingTo: sink)
     }
     guard method == "OPTIONS" else {
@@ -37,7 +37,7 @@ final class MaxForwardsHandler: ExchangeHandler {
       return DiscardingRequestSink()
     }
     do throws(BywayError) {
-      let link = try link(request.fields)
+      let link = try link(request)
       measure(link).assumeIsolated().whenComplete { result in
         switch result {
         case .success(let roundTrip): self.answer(sink, roundTrip, of: link)

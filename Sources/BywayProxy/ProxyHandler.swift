@@ -15,13 +15,13 @@ final class ProxyHandler: ExchangeHandler {
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     var request = request
     let terms = shared.terms
-    let isForProxy = request.fields.contains(.targetForm) || request.fields.asksForTunnel
+    let isForProxy = request.isAbsolute || request.kind == .connect
     let proxyTarget: ProxyTarget
     do throws(BywayError) {
-      context.settleScheme(of: &request.fields, terms.users?.rules)
-      if !context.isGuarded { try shared.settleName(of: &request.fields) }
+      context.settleScheme(of: &request, terms.users?.rules)
+      if !context.isGuarded { try shared.settleName(of: &request) }
       proxyTarget = try terms.rules.admit(
-        &request.fields, port: context.port, namesCount: context.isGuarded,
+        &request, port: context.port, namesCount: context.isGuarded,
         pagesCount: context.isJudged(terms.users?.rules))
     } catch {
       sink.fail(error)
@@ -50,7 +50,7 @@ final class ProxyHandler: ExchangeHandler {
   ) {
     // The user may have to be identified again, from the original fields.
     var bare = request
-    switch users.identify(&bare.fields, isForProxy: isForProxy, at: context) {
+    switch bare.edit({ users.identify(&$0, isForProxy: isForProxy, at: context) }) {
     case .claimed(let login, let field):
       let later: (UserAuthenticator.Identity) -> Void = { [self, bare] identity in
         guard !exchange.isOver else { return }

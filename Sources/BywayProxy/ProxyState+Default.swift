@@ -7,13 +7,13 @@ extension ProxyState {
   ///
   /// If the proxy has users, an unknown name stays unknown, because the answer would reveal which names exist.
   /// - Throws: `BywayError` with code `misdirected` if there are several devices and none is the default.
-  func settleName(of fields: inout FieldSection) throws(BywayError) {
+  func settleName(of request: inout ExchangeHead) throws(BywayError) {
     let directory = devices.directory
-    guard !directory.isUnnamed, terms.users == nil, !fields.contains(.targetForm), !fields.asksForTunnel,
-      let text = fields.value(of: .authority), let named = try? Authority(text)
+    guard !directory.isUnnamed, terms.users == nil, !request.isAbsolute, request.kind != .connect,
+      let named = request.authority
     else { return }
     let hosts = terms.rules.hosts
-    if hosts.isOwn(named, isSecret: fields.isSecret) { return }
+    if hosts.isOwn(named, isSecret: request.scheme == .https) { return }
     let meaning = hosts.meaning(of: named)
     switch meaning {
     case .frontPage: return
@@ -21,8 +21,9 @@ extension ProxyState {
     case .device, .notAName, nil: break
     }
     if let authority = directory.defaultAuthority {
-      fields.set(.authority, authority)
+      request.set(.authority, authority)
     } else if meaning == nil {
+      let text = request.fields.value(of: .authority) ?? ""
       throw BywayError(
         .misdirected,
         "No device is called \"\(text)\", and there is no default device: write NAME.localhost instead.",

@@ -185,8 +185,8 @@ final class ProxyState: @unchecked Sendable {
       hasMain: !directory.main.isEmpty, leadsToGateway: directory.main.first?.framing == .http2,
       termination: configuration.termination,
       tunnels: server(configuration, configuration.listen, hop: hop, traces: traces),
-      next: MaxForwardsHandler(before: intercepting) { fields throws(BywayError) in
-        try devices.device(for: fields).upstream
+      next: MaxForwardsHandler(before: intercepting) { request throws(BywayError) in
+        try devices.device(for: request).upstream
       })
   }
 }

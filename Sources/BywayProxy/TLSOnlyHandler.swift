@@ -13,7 +13,7 @@ final class TLSOnlyHandler: ExchangeHandler {
   }
 
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-    guard request.fields.isSecret, !request.fields.contains(.targetForm), !isOwn(request.fields) else {
+    guard request.scheme == .https, !request.isAbsolute, !isOwn(request) else {
       return next.begin(request, respondingTo: sink)
     }
     sink.fail(
@@ -23,8 +23,7 @@ final class TLSOnlyHandler: ExchangeHandler {
     return DiscardingRequestSink()
   }
 
-  private func isOwn(_ fields: FieldSection) -> Bool {
-    let named = fields.withValue(of: .authority) { try? Authority($0) } ?? nil
-    return named.map { hosts.meaning(of: $0) != nil || hosts.isOwn($0, isSecret: true) } ?? false
+  private func isOwn(_ request: ExchangeHead) -> Bool {
+    request.authority.map { hosts.meaning(of: $0) != nil || hosts.isOwn($0, isSecret: true) } ?? false
   }
 }

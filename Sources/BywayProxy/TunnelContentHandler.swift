@@ -25,10 +25,10 @@ final class TunnelContentHandler: ExchangeHandler {
 
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     var request = request
-    let authority = request.fields.value(of: .authority) ?? ""
-    guard let named = try? Authority(authority), !request.fields.asksForTunnel, named.host == target.host,
+    guard let named = request.authority, request.kind != .connect, named.host == target.host,
       named.port(for: scheme) == target.port(for: scheme)
     else {
+      let authority = request.fields.value(of: .authority) ?? ""
       let message = "The tunnel leads to \(target.host), but the request in it is for \"\(authority)\"."
       sink.fail(BywayError(.misdirected, message, processing: .none))
       return DiscardingRequestSink()
@@ -39,8 +39,8 @@ final class TunnelContentHandler: ExchangeHandler {
       sink.fail(error)
       return DiscardingRequestSink()
     }
-    request.fields.set(.scheme, scheme)
-    request.fields.remove(.targetForm)
+    request.set(.scheme, scheme)
+    request.remove(.targetForm)
     return next(request, sink)
   }
 }

@@ -9,7 +9,9 @@ import Testing
     origin: try? Authority("127.0.0.1:8000"),
     allowed: ["api.local:81", "*.dev.local:*", "[::1]:443"].compactMap { try? AllowRule($0) })
 
-  private func target(_ fields: FieldSection) throws -> Target { try rules.target(of: fields) }
+  private func target(_ fields: FieldSection) throws -> Target {
+    try rules.target(of: ExchangeHead(fields: fields, isComplete: true))
+  }
 
   @Test("a request is sent to the origin for any host in origin form")
   func origin() throws {

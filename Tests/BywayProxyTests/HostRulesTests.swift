@@ -13,9 +13,9 @@ import Testing
   }
 
   private func admit(_ request: FieldSection, port: Int? = 8080) throws -> FieldSection {
-    var request = request
-    _ = try rules.target(of: &request, port: port)
-    return request
+    var head = ExchangeHead(fields: request, isComplete: true)
+    _ = try rules.target(of: &head, port: port)
+    return head.fields
   }
 
   private func refusal(_ request: FieldSection) -> BywayError.Code? {

@@ -9,7 +9,7 @@ import Testing
   private func admitted(_ fields: FieldSection) throws -> FieldSection {
     var fields = fields
     let configuration = ServerConfiguration(hop: "hop", logger: Logger(label: "test"))
-    if let rejection = RequestRules.admit(&fields, configuration, via: "2.0 hop") { throw rejection }
+    _ = try RequestRules.admit(&fields, configuration, via: "2.0 hop")
     return fields
   }
 

@@ -64,7 +64,7 @@ import Testing
     User(testDescription: "an interceptor's scope") { text, place in
       let request = HTTPRequest(method: .get, scheme: "http", authority: text, path: "/")
       let scope = Scope(hosts: [place.host.text])
-      #expect(scope.contains(request) == scope.contains(FieldSection(request)))
+      #expect(scope.contains(request) == scope.contains(ExchangeHead(fields: FieldSection(request), isComplete: true)))
       return scope.contains(request)
     },
     User(testDescription: "a scope in that spelling") { text, place in
@@ -112,7 +112,8 @@ import Testing
       let port = place.port ?? 80
       let rules = RoutingRules(origin: nil, allowed: [try AllowRule("\(place.host.bracketed):\(port)")])
       let request: FieldSection = [":method": "GET", ":scheme": "http", ":authority": text, ":path": "/"]
-      return (try? rules.target(of: request)) == .server(scheme: .http, host: place.host, port: port)
+      return (try? rules.target(of: ExchangeHead(fields: request, isComplete: true)))
+        == .server(scheme: .http, host: place.host, port: port)
     },
     User(testDescription: "a gateway's rule in that spelling") { text, place in
       let host = place.port == nil ? hostText(of: text) : nil
@@ -163,7 +164,8 @@ import Testing
 
   private static func admits(_ rules: HostRules, _ authority: String) -> Bool {
     // Loopback hosts are accepted under any name.
-    var request: FieldSection = [":method": "GET", ":scheme": "http", ":authority": authority, ":path": "/"]
+    var request = ExchangeHead(
+      fields: [":method": "GET", ":scheme": "http", ":authority": authority, ":path": "/"], isComplete: true)
     return (try? rules.target(of: &request, port: 1)) != nil
   }
 }

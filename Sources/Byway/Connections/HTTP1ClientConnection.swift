@@ -114,7 +114,7 @@ final class HTTP1ClientConnection {
   /// Begins an exchange.
   /// - Throws: if its request cannot be written; the connection can still be used.
   func begin(_ exchange: UpstreamExchange, at now: NIODeadline) throws(HTTP1Failure) {
-    if exchange.head.fields.contains(.protocol) {
+    if exchange.head.kind.asksForUpgrade {
       var fields = exchange.head.fields
       upgrade = AskedUpgrade(&fields)
       try begin(exchange.head, fields, at: now)

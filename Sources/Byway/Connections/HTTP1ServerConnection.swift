@@ -118,7 +118,13 @@ extension HTTP1ServerConnection: ConnectionOwner {
     let isComplete = (head.framing == .none || head.framing == .length(0)) && !isTunnel
     let exchange = add(asked: fields, isComplete: isComplete)
     let via = head.version == .v1_1 ? via : "1.0 \(configuration.hop)"
-    let rejection = RequestRules.admit(&fields, configuration, via: via)
+    var authority: AuthoritySpelling?
+    var rejection: BywayError?
+    do throws(BywayError) {
+      authority = try RequestRules.admit(&fields, configuration, via: via)
+    } catch {
+      rejection = error
+    }
     if head.targetForm == .absolute {
       fields.append(.targetForm, "absolute")
     } else if head.kind != .connect {
@@ -136,7 +142,9 @@ extension HTTP1ServerConnection: ConnectionOwner {
       exchange.fail(error)
       return
     }
-    exchange.begin(fields, with: handler)
+    // An upgrade has changed the method.
+    let kind = upgrade == nil ? head.kind : RequestKind(fields)
+    exchange.begin(fields, ParsedTarget(kind: kind, authority: authority), with: handler)
   }
 
   private func add(asked: FieldSection?, isComplete: Bool) -> ServedExchange {

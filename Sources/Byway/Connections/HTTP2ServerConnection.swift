@@ -162,12 +162,19 @@ extension HTTP2ServerConnection: ConnectionOwner {
     let exchange = ServedExchange(
       id, on: self, asked: fields, isComplete: isComplete, terms: terms)
     exchanges[id] = exchange
-    let rejection = RequestRules.admit(&fields, configuration, via: via)
+    var authority: AuthoritySpelling?
+    var rejection: BywayError?
+    do throws(BywayError) {
+      authority = try RequestRules.admit(&fields, configuration, via: via)
+    } catch {
+      rejection = error
+    }
     exchange.observe(&fields, .http2)
     if let rejection {
       exchange.fail(rejection)
     } else {
-      exchange.begin(fields, with: handler)
+      let kind = RequestKind(fields)
+      exchange.begin(fields, ParsedTarget(kind: kind, authority: authority), with: handler)
     }
   }
 

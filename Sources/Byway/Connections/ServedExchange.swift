@@ -161,11 +161,11 @@ final class ServedExchange: ResponseSink {
     observed = terms.observation?.begin(version)
   }
 
-  func begin(_ fields: consuming FieldSection, with handler: any ExchangeHandler) {
+  func begin(_ fields: consuming FieldSection, _ target: ParsedTarget, with handler: any ExchangeHandler) {
     let isComplete = if case .whole = request { true } else { false }
     let upstream = handler.begin(
       ExchangeHead(
-        fields: fields, isComplete: isComplete, deadline: terms.responseTimeout.map { .now() + $0 },
+        fields: fields, target: target, isComplete: isComplete, deadline: terms.responseTimeout.map { .now() + $0 },
         readAhead: terms.readAhead, observed: observed),
       respondingTo: self)
     if !isEnded { self.upstream = upstream }

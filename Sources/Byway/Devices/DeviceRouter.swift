@@ -10,8 +10,8 @@ package final class DeviceRouter: ExchangeHandler {
 
   package func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     do throws(BywayError) {
-      let device = if let device = request.device { device } else { try devices.device(for: request.fields) }
-      return device.upstream.begin(request, respondingTo: sink)
+      let device = if let device = request.device { device } else { try devices.device(for: request).upstream }
+      return device.begin(request, respondingTo: sink)
     } catch {
       sink.fail(error)
       return DiscardingRequestSink()

@@ -1,4 +1,4 @@
-package import HTTPWire
+import HTTPWire
 package import NIOCore
 import Primitives
 
@@ -54,10 +54,11 @@ package final class DeviceTable: @unchecked Sendable {
 
   /// Returns the device of a request's authority, or the default one.
   /// - Throws: ``BywayError`` with code `misdirected` if there is no such device.
-  package func device(for fields: FieldSection) throws(BywayError) -> OpenDevice {
+  package func device(for request: borrowing ExchangeHead) throws(BywayError) -> OpenDevice {
     if directory.isUnnamed { return try mainDevice() }
-    let authority = fields.withValue(of: .authority) { try? Authority($0) } ?? nil
-    guard let authority, let meaning = directory.hosts.meaning(of: authority) else { return try mainDevice() }
+    guard let authority = request.authority, let meaning = directory.hosts.meaning(of: authority) else {
+      return try mainDevice()
+    }
     switch meaning {
     case .device(let name): return try device(named: name)
     case .frontPage: throw directory.unknown(DeviceHosts.frontPage)

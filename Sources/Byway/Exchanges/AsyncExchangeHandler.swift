@@ -43,7 +43,7 @@ package final class InterceptingHandler: ExchangeHandler {
   }
 
   package func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-    let isClaimed = claims.contains { $0.occasion?.isNeeded != false && $0.scope.contains(request.fields) }
+    let isClaimed = claims.contains { $0.occasion?.isNeeded != false && $0.scope.contains(request) }
     return (isClaimed ? chain : next).begin(request, respondingTo: sink)
   }
 }

@@ -14,39 +14,6 @@ package protocol ExchangeHandler: AnyObject {
   func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink
 }
 
-/// A request's head, and further information from its sender.
-package struct ExchangeHead {
-  /// Including pseudo-header fields, without connection-specific fields except those that ask for an upgrade.
-  package var fields: FieldSection
-  /// Whether the request ends with its head.
-  package var isComplete: Bool
-  /// The deadline for the response's head.
-  package var deadline: NIODeadline?
-  /// The read-ahead of the connection that the response is for: how much of it may be received before it can be passed on. `nil`: the
-  /// default.
-  package var readAhead: ReadAhead?
-  /// The device of its authority, if it was looked up already.
-  package var device: OpenDevice?
-  /// The user that sent it.
-  package var user = RequestUser.anyone
-  /// The client's connection that it arrived on; `nil` for a request of this process itself.
-  package var client: ObjectIdentifier?
-  /// The recorder of the exchange; `nil` if it is not observed.
-  package var observed: ObservedExchange?
-
-  package init(
-    fields: FieldSection, isComplete: Bool, deadline: NIODeadline? = nil, readAhead: ReadAhead? = nil,
-    observed: ObservedExchange? = nil
-  ) {
-    self.fields = fields
-    self.isComplete = isComplete
-    self.deadline = deadline
-    self.readAhead = readAhead
-    client = readAhead.map { ObjectIdentifier($0) }
-    self.observed = observed
-  }
-}
-
 /// Receives the rest of a request after its head, on the event loop: any number of ``write(_:)``, then ``finish(trailers:)`` once.
 /// Alternatively ``cancel(_:)`` at any time, after which neither side sends more.
 package protocol RequestSink: AnyObject {

@@ -1,5 +1,5 @@
 public import HTTPTypes
-package import HTTPWire
+import HTTPWire
 
 /// The requests that an interceptor handles: those that match all given conditions.
 ///
@@ -59,16 +59,18 @@ public struct Scope: Sendable, Hashable {
     }
   }
 
-  package func contains(_ head: FieldSection) -> Bool {
+  package func contains(_ request: ExchangeHead) -> Bool {
     if isEverything { return true }
-    let authority: KnownField = head.contains(.authority) ? .authority : .host
-    func value<Result>(_ field: KnownField, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-      head.withValue(of: field, body) ?? body(.init(start: nil, count: 0))
+    func value(_ field: KnownField, _ body: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+      request.fields.withValue(of: field, body) ?? body(.init(start: nil, count: 0))
     }
     return value(.method) { method in
       value(.scheme) { scheme in
-        value(authority) { authority in
-          value(.path) { contains(method: method, scheme: scheme, authority: authority, path: $0) }
+        value(.path) { path in
+          contains(method: method, scheme: scheme, path: path) {
+            if request.fields.contains(.authority) { return request.withAuthority(matchesHost) ?? false }
+            return value(.host, matchesHost)
+          }
         }
       }
     }
@@ -80,14 +82,27 @@ public struct Scope: Sendable, Hashable {
     method: UnsafeRawBufferPointer, scheme: UnsafeRawBufferPointer, authority: UnsafeRawBufferPointer,
     path: UnsafeRawBufferPointer
   ) -> Bool {
+    contains(method: method, scheme: scheme, path: path) {
+      matchesHost(authority)
+    }
+  }
+
+  private func contains(
+    method: UnsafeRawBufferPointer, scheme: UnsafeRawBufferPointer, path: UnsafeRawBufferPointer,
+    isHost: () -> Bool
+  ) -> Bool {
     if !methods.isEmpty, !methods.contains(where: { $0.rawValue.utf8.elementsEqual(method) }) { return false }
     if !schemes.isEmpty, !schemes.contains(where: { Self.equal($0.utf8, scheme) }) { return false }
-    if !hosts.isEmpty {
-      guard let named = try? AuthoritySpelling(authority),
-        patterns.contains(where: { $0.matches(named.host, in: authority) })
-      else { return false }
-    }
+    if !hosts.isEmpty, !isHost() { return false }
     return paths.isEmpty || paths.contains { Self.isPrefix($0, of: path) }
+  }
+
+  private func matchesHost(_ text: UnsafeRawBufferPointer) -> Bool {
+    (try? AuthoritySpelling(text)).map { matchesHost($0, in: text) } ?? false
+  }
+
+  private func matchesHost(_ named: AuthoritySpelling, in text: UnsafeRawBufferPointer) -> Bool {
+    patterns.contains { $0.matches(named.host, in: text) }
   }
 
   private static func isPrefix(_ prefix: String, of path: UnsafeRawBufferPointer) -> Bool {

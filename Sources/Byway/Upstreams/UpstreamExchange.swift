@@ -123,7 +123,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   }
 
   private var isTunnel: Bool {
-    !head.isComplete && head.fields.withValue(of: .method) { $0.elementsEqual("CONNECT".utf8) } ?? false
+    !head.isComplete && head.kind.asksForTunnel
   }
 
   // MARK: RequestSink

@@ -20,11 +20,11 @@ final class ProxiedOrigin: Upstream {
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     var request = request
     // The proxy finds the origin by the URL alone; Host must be the same (RFC 9112 §3.2.2).
-    request.fields.remove(.host)
-    request.fields.set(.authority, authority)
-    request.fields.set(.scheme, "http")
-    request.fields.remove(.proxyAuthorization)
-    if let authorization { request.fields.append(.proxyAuthorization, authorization) }
+    request.remove(.host)
+    request.set(.authority, authority)
+    request.set(.scheme, "http")
+    request.remove(.proxyAuthorization)
+    if let authorization { request.append(.proxyAuthorization, authorization) }
     return ProxiedExchange(sink, loginRefused: proxy.loginRefused).begin(request, with: upstream)
   }
 

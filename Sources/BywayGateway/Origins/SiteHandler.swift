@@ -13,14 +13,14 @@ final class SiteHandler: ExchangeHandler {
   }
 
   func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-    guard let client = SiteName(of: request.fields) else {
+    guard let client = SiteName(of: request) else {
       // Without a host from the client, there is no name to translate to.
-      request.fields.set(.authority, own.authorityText)
+      request.set(.authority, own.authorityText)
       return next.begin(request, respondingTo: sink)
     }
     guard client != own else { return next.begin(request, respondingTo: sink) }
     let translation = SiteTranslation(client: client, own: own)
-    translation.translateRequest(&request.fields)
+    request.edit { translation.translateRequest(&$0) }
     return next.begin(request, respondingTo: TranslatedResponse(translation, before: sink))
   }
 }

@@ -1,3 +1,4 @@
+import Byway
 import HTTPWire
 
 /// The name of a site in URLs: a scheme and an authority.
@@ -15,9 +16,9 @@ struct SiteName: Sendable, Hashable {
 
   /// Reads the name in a client's request.
   /// - Returns: `nil` if the request has no authority.
-  init?(of request: FieldSection) {
-    guard let authority = request.withValue(of: .authority, { try? Authority($0) }) ?? nil else { return nil }
-    self.init(scheme: request.value(of: .scheme)?.lowercased() ?? "http", authority)
+  init?(of request: borrowing ExchangeHead) {
+    guard let authority = request.authority else { return nil }
+    self.init(scheme: request.fields.value(of: .scheme)?.lowercased() ?? "http", authority)
   }
 
   /// Finds the end of this name at the beginning of a URL (RFC 3986 §4.1), or of a reference that leaves out the scheme (§4.2).

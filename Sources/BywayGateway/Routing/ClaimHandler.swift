@@ -14,7 +14,7 @@ final class ClaimHandler: ExchangeHandler {
   }
 
   func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-    guard Self.isMeant(request.fields) else { return next.begin(request, respondingTo: sink) }
+    guard Self.isMeant(request) else { return next.begin(request, respondingTo: sink) }
     let fields = request.fields
     func isMethod(_ name: StaticString) -> Bool { fields.withValue(of: .method) { $0.equals(name) } ?? false }
     let isBodiless = isMethod("HEAD")
@@ -40,14 +40,14 @@ final class ClaimHandler: ExchangeHandler {
   }
 
   /// Whether a request is for the claim. In absolute form it may be for another server.
-  private static func isMeant(_ fields: FieldSection) -> Bool {
+  private static func isMeant(_ request: borrowing ExchangeHead) -> Bool {
     let path = DeviceClaim.path
     let isPath =
-      fields.withValue(of: .path) { target in
+      request.fields.withValue(of: .path) { target in
         // Without a query.
         let end = target.firstOffset(of: UInt8(ascii: "?"), from: 0) ?? target.count
         return UnsafeRawBufferPointer(rebasing: target[..<end]).equals(path)
       } ?? false
-    return isPath && !fields.contains(.targetForm)
+    return isPath && !request.isAbsolute
   }
 }

@@ -35,14 +35,14 @@ final class GatewayRouter: ExchangeHandler {
 
   func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     do {
-      let target = try rules.target(of: request.fields)
+      let target = try rules.target(of: request)
       if case .origin = target {} else { request.observed?.clientChoosesUpstream() }
       let handler = try handler(for: target)
-      guard configuration.addsForwarded || request.fields.contains(.targetForm) else {
+      guard configuration.addsForwarded || request.isAbsolute else {
         return handler.begin(request, respondingTo: sink)
       }
-      request.fields.remove(.targetForm)
-      if configuration.addsForwarded { addForwarded(to: &request.fields) }
+      request.remove(.targetForm)
+      if configuration.addsForwarded { addForwarded(to: &request) }
       return handler.begin(request, respondingTo: sink)
     } catch {
       sink.fail(BywayError(error))
@@ -101,11 +101,11 @@ final class GatewayRouter: ExchangeHandler {
   }
 
   /// Adds `Forwarded` (RFC 7239). The client at the far end of a link has no address, so it is `unknown`.
-  private func addForwarded(to fields: inout FieldSection) {
-    let host = fields.value(of: .authority) ?? fields.value(of: .host) ?? ""
-    let scheme = fields.value(of: .scheme) ?? "http"
+  private func addForwarded(to request: inout ExchangeHead) {
+    let host = request.fields.value(of: .authority) ?? request.fields.value(of: .host) ?? ""
+    let scheme = request.fields.value(of: .scheme) ?? "http"
     let quoted = host.replacing("\\", with: "").replacing("\"", with: "")
-    fields.append(.forwarded, "for=unknown;host=\"\(quoted)\";proto=\(scheme)")
+    request.append(.forwarded, "for=unknown;host=\"\(quoted)\";proto=\(scheme)")
   }
 
   private static func handler(

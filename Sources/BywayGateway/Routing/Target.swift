@@ -37,23 +37,26 @@ struct RoutingRules: Sendable {
     self.allowed = allowed
   }
 
-  func target(of request: FieldSection) throws(BywayError) -> Target {
-    let isConnect = request.withValue(of: .method) { $0.equals("CONNECT") } ?? false
-    if isConnect, !request.contains(.protocol) { return try tunnel(to: request.value(of: .authority) ?? "") }
+  func target(of request: borrowing ExchangeHead) throws(BywayError) -> Target {
+    if request.kind == .connect { return try tunnel(to: named(by: request), of: request) }
 
     // The usual case: no rule can send the request elsewhere.
-    let isForwarding = request.contains(.targetForm)
-    if !isForwarding, allowed.isEmpty || !request.contains(.authority) { return .origin }
+    let isForwarding = request.isAbsolute
+    if !isForwarding, allowed.isEmpty || !request.fields.contains(.authority) { return .origin }
 
-    let text = request.value(of: .scheme)?.lowercased() ?? "http"
-    guard let scheme = Target.Scheme(rawValue: text) else {
+    let scheme: Target.Scheme
+    switch request.scheme {
+    case .http, nil: scheme = .http
+    case .https: scheme = .https
+    case .other:
       // A custom scheme may lead to the origin over a link; other servers are reached by http and https only (RFC 9110 §7.4).
       if !isForwarding { return .origin }
+      let text = request.fields.value(of: .scheme)?.lowercased() ?? ""
       throw BywayError(
         .invalidRequest, "Only http and https are served here, but the URL begins with \(text): write http://.",
         processing: .none)
     }
-    let named = try read(request.value(of: .authority) ?? "")
+    let named = try named(by: request)
     let port = named.port ?? (scheme == .https ? 443 : 80)
     if let origin, origin == Authority(named.host, port: port) { return .origin }
     let isAllowed = allowed.contains { $0.permits(named.host, port: port) && (isForwarding || $0.isExact) }
@@ -62,9 +65,9 @@ struct RoutingRules: Sendable {
     throw forbidden(Authority(named.host, port: port))
   }
 
-  private func tunnel(to authority: String) throws(BywayError) -> Target {
-    let named = try read(authority)
+  private func tunnel(to named: Authority, of request: borrowing ExchangeHead) throws(BywayError) -> Target {
     guard let port = named.port else {
+      let authority = request.fields.value(of: .authority) ?? ""
       throw BywayError(
         .invalidRequest, "CONNECT needs HOST:PORT, not \"\(authority)\" (RFC 9110 §9.3.6).", processing: .none)
     }
@@ -74,11 +77,12 @@ struct RoutingRules: Sendable {
     return .tunnel(host: named.host, port: port)
   }
 
-  private func read(_ authority: String) throws(BywayError) -> Authority {
-    do throws(AuthorityFlaw) {
-      return try Authority(authority)
-    } catch {
-      throw BywayError(.invalidRequest, place: authority, error)
+  private func named(by request: borrowing ExchangeHead) throws(BywayError) -> Authority {
+    if let authority = request.authority { return authority }
+    // A server's connection has refused an invalid authority already. A request of this process itself may have one.
+    let text = request.fields.value(of: .authority) ?? ""
+    do throws(AuthorityFlaw) { return try Authority(text) } catch {
+      throw BywayError(.invalidRequest, place: text, error)
     }
   }
 

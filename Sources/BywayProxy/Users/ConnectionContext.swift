@@ -59,11 +59,9 @@ final class ConnectionContext {
   }
 
   /// Sets the scheme of a request in origin form over TLS to https, even if an HTTP/2 client sent http.
-  func settleScheme(of fields: inout FieldSection, _ users: UserRules?) {
-    guard !fields.contains(.targetForm), !fields.asksForTunnel,
-      fields.withValue(of: .scheme, { $0.elementsEqual("http".utf8) }) ?? false
-    else { return }
-    if isEncrypted || isBehindTLS(fields, users) { fields.set(.scheme, "https") }
+  func settleScheme(of request: inout ExchangeHead, _ users: UserRules?) {
+    guard !request.isAbsolute, request.kind != .connect, request.scheme == .http else { return }
+    if isEncrypted || isBehindTLS(request.fields, users) { request.set(.scheme, "https") }
   }
 
   /// Whether the request reached a reverse proxy over TLS. The reverse proxy that names the user reports this too.

@@ -23,9 +23,8 @@ final class RightsHandler: ExchangeHandler {
   }
 
   private func refusal(of request: ExchangeHead) -> BywayError? {
-    let named = request.fields.withValue(of: .authority) { try? Authority($0) } ?? nil
     let resource: Resource =
-      if case .device(let name) = named.flatMap(hosts.meaning) { .device(name) } else { .main }
+      if case .device(let name) = request.authority.flatMap(hosts.meaning) { .device(name) } else { .main }
     switch request.user {
     case .user(let user, _): return rights.allow(user, resource) ? nil : Refusal.mayNot(user, resource, nearest: nil)
     // An interceptor opens tunnels to servers of the default device's gateway by itself, for a request that was admitted.

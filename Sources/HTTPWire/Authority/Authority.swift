@@ -18,7 +18,11 @@ package struct Authority: Sendable, Hashable {
   }
 
   package init(_ bytes: UnsafeRawBufferPointer) throws(AuthorityFlaw) {
-    let spelling = try AuthoritySpelling(bytes)
+    self.init(try AuthoritySpelling(bytes), in: bytes)
+  }
+
+  /// - Parameter bytes: the bytes that the spelling was parsed from.
+  package init(_ spelling: AuthoritySpelling, in bytes: UnsafeRawBufferPointer) {
     self.init(Host(spelling.host, in: bytes), port: spelling.port)
   }
 

@@ -87,19 +87,23 @@ import Testing
       [Device(name("a"), links: [link]), Device(name("b"), links: [link])], main: [link])
     let table = table(directory)
     #expect(try table.device(named: name("a")) === table.device(named: name("b")))
-    #expect(try table.device(for: [":authority": "anything.example"]) === table.device(named: name("a")))
+    #expect(try device("anything.example", of: table) === table.device(named: name("a")))
   }
 
   @Test("the authority selects the device, and an unknown name gets 421")
   func authority() throws {
     let directory = try DeviceDirectory([Device(name("a"), links: [transports.link("loopback:a")])])
     let table = table(directory)
-    #expect(try table.device(for: [":authority": "A.localhost:80"]) === table.device(named: name("a")))
+    #expect(try device("A.localhost:80", of: table) === table.device(named: name("a")))
     for authority in ["b.localhost", "localhost", "byway.localhost", "a.b.localhost", "a", ""] {
-      let error = #expect(throws: BywayError.self) { try table.device(for: [":authority": authority]) }
+      let error = #expect(throws: BywayError.self) { try device(authority, of: table) }
       #expect(error?.code == .misdirected, "\(authority)")
     }
   }
+}
+
+private func device(_ authority: String, of table: DeviceTable) throws(BywayError) -> OpenDevice {
+  try table.device(for: ExchangeHead(fields: [":authority": authority], isComplete: true))
 }
 
 extension DeviceTable {

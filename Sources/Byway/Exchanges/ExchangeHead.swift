@@ -1,0 +1,123 @@
+package import HTTPWire
+package import NIOCore
+
+/// The properties of a request that take parsing: its kind, and its authority.
+package struct ParsedTarget: Sendable {
+  package let kind: RequestKind
+  /// `nil` if the request has no authority, or an invalid one.
+  package let authority: AuthoritySpelling?
+
+  package init(kind: RequestKind, authority: AuthoritySpelling?) {
+    self.kind = kind
+    self.authority = authority
+  }
+}
+
+/// A request's head, its target, and further information from its sender.
+///
+/// The serving connection parses the target once; all handlers behind it read ``kind``, ``form``, ``scheme`` and ``authority``. The fields
+/// change only by functions of this type. A change of a field that the target depends on discards the parsed target, which is then parsed
+/// again when a handler reads it.
+package struct ExchangeHead {
+  /// Including pseudo-header fields, without connection-specific fields except those that ask for an upgrade.
+  package private(set) var fields: FieldSection
+  /// `nil` until it is parsed, and after a change.
+  private var target: ParsedTarget?
+  /// The handler at the device of the authority, if the device was looked up already; `nil` after a change of the target.
+  package var device: (any ExchangeHandler)?
+  /// Whether the request ends with its head.
+  package let isComplete: Bool
+  /// The deadline for the response's head.
+  package var deadline: NIODeadline?
+  /// The read-ahead of the connection that the response is for: how much of it may be received before it can be passed on. `nil`: the
+  /// default.
+  package var readAhead: ReadAhead?
+  /// The user that sent it.
+  package var user = RequestUser.anyone
+  /// The client's connection that it arrived on; `nil` for a request of this process itself.
+  package var client: ObjectIdentifier?
+  /// The recorder of the exchange; `nil` if it is not observed.
+  package var observed: ObservedExchange?
+
+  /// - Parameter target: the parsed target of these fields; `nil`: parsed when a handler reads it.
+  package init(
+    fields: FieldSection, target: ParsedTarget? = nil, isComplete: Bool, deadline: NIODeadline? = nil,
+    readAhead: ReadAhead? = nil, observed: ObservedExchange? = nil
+  ) {
+    self.fields = fields
+    self.target = target
+    self.isComplete = isComplete
+    self.deadline = deadline
+    self.readAhead = readAhead
+    client = readAhead.map { ObjectIdentifier($0) }
+    self.observed = observed
+  }
+}
+
+// MARK: - The target
+
+extension ExchangeHead {
+  package var kind: RequestKind { target?.kind ?? RequestKind(fields) }
+
+  /// The form in which a local client sent the target: docs/architecture.md describes the mark for the absolute form.
+  package var form: TargetForm {
+    if isAbsolute { return .absolute }
+    if kind == .connect { return .authority }
+    return fields.withValue(of: .path) { $0.equals("*") } ?? false ? .asterisk : .origin
+  }
+
+  /// Whether the target is an absolute URL, which asks a proxy for any server.
+  package var isAbsolute: Bool { fields.contains(.targetForm) }
+
+  /// `nil` if the request has no scheme, as a CONNECT.
+  package var scheme: RequestScheme? { fields.withValue(of: .scheme) { RequestScheme($0) } }
+
+  /// The host and port that the request names; `nil` if it names none, or an invalid one.
+  package var authority: Authority? { withAuthority { Authority($0, in: $1) } }
+
+  /// Passes the parsed authority and its text to a closure, without a copy of the name.
+  package func withAuthority<Result>(_ body: (AuthoritySpelling, UnsafeRawBufferPointer) -> Result) -> Result? {
+    if let target, target.authority == nil { return nil }
+    return fields.withValue(of: .authority) { text in
+      (target?.authority ?? (try? AuthoritySpelling(text))).map { body($0, text) }
+    } ?? nil
+  }
+}
+
+// MARK: - Changes
+
+extension ExchangeHead {
+  /// Replaces all lines of that field with one.
+  package mutating func set(_ field: KnownField, _ value: String) {
+    willChange(field)
+    fields.set(field, value)
+  }
+
+  package mutating func append(_ field: KnownField, _ value: String) {
+    willChange(field)
+    fields.append(field, value)
+  }
+
+  package mutating func remove(_ field: KnownField) {
+    willChange(field)
+    fields.remove(field)
+  }
+
+  /// Changes any fields. Whatever they are, the target is parsed again when a handler reads it.
+  package mutating func edit<Result>(_ change: (inout FieldSection) -> Result) -> Result {
+    discardTarget()
+    return change(&fields)
+  }
+
+  private mutating func willChange(_ field: KnownField) {
+    switch field {
+    case .method, .protocol, .authority: discardTarget()
+    default: break
+    }
+  }
+
+  private mutating func discardTarget() {
+    target = nil
+    device = nil
+  }
+}
