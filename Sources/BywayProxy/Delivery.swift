@@ -60,9 +60,9 @@ struct Delivery {
 
   /// Begins a request without checking its user: the proxy has no users, or the user's right has been checked.
   func begin(
-    _ request: ExchangeHead, for proxyTarget: ProxyTarget, by terms: ProxyTerms, respondingTo sink: any ResponseSink
+    _ request: consuming ExchangeHead, for proxyTarget: ProxyTarget, by terms: ProxyTerms,
+    respondingTo sink: any ResponseSink
   ) throws(BywayError) -> any RequestSink {
-    var request = request
     // Looked up first, so that interceptors do not answer for a device that does not exist.
     if case .device(let name) = proxyTarget { request.device = try shared.devices.device(named: name).upstream }
     let isTunnel = request.kind == .connect

@@ -22,13 +22,12 @@ final class MaxForwardsHandler: ExchangeHandler {
     self.next = next
   }
 
-  func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+  func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     guard request.fields.contains(.maxForwards), let method = request.fields.value(of: .method),
       method == "OPTIONS" || method == "TRACE",
       let count = request.fields.value(of: .maxForwards).flatMap({ UInt32($0) })
     else { return next.begin(request, respondingTo: sink) }
     guard count == 0 else {
-      var request = request
       request.set(.maxForwards, "\(count - 1)")
       return next.begin(request, respondingTo: sink)
     }

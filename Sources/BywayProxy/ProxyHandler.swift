@@ -12,8 +12,7 @@ final class ProxyHandler: ExchangeHandler {
     self.context = context
   }
 
-  func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-    var request = request
+  func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     let terms = shared.terms
     let isForProxy = request.isAbsolute || request.kind == .connect
     let proxyTarget: ProxyTarget

@@ -199,7 +199,7 @@ private final class InnerHandler: ExchangeHandler {
     self.shared = shared
   }
 
-  func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+  func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     shared.terms.next.begin(request, respondingTo: sink)
   }
 }

@@ -12,7 +12,7 @@ final class TLSOnlyHandler: ExchangeHandler {
     self.next = next
   }
 
-  func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+  func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     guard request.scheme == .https, !request.isAbsolute, !isOwn(request) else {
       return next.begin(request, respondingTo: sink)
     }
@@ -23,7 +23,7 @@ final class TLSOnlyHandler: ExchangeHandler {
     return DiscardingRequestSink()
   }
 
-  private func isOwn(_ request: ExchangeHead) -> Bool {
+  private func isOwn(_ request: borrowing ExchangeHead) -> Bool {
     request.authority.map { hosts.meaning(of: $0) != nil || hosts.isOwn($0, isSecret: true) } ?? false
   }
 }

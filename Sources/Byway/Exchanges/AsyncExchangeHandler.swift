@@ -42,7 +42,7 @@ package final class InterceptingHandler: ExchangeHandler {
     self.next = next
   }
 
-  package func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+  package func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     let isClaimed = claims.contains { $0.occasion?.isNeeded != false && $0.scope.contains(request) }
     return (isClaimed ? chain : next).begin(request, respondingTo: sink)
   }

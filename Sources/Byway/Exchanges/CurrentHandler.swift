@@ -10,7 +10,7 @@ package final class CurrentHandler: ExchangeHandler {
     self.handler = handler
   }
 
-  package func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+  package func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     handler.begin(request, respondingTo: sink)
   }
 }

@@ -14,7 +14,7 @@ final class RightsHandler: ExchangeHandler {
     self.next = next
   }
 
-  func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+  func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     guard request.device == nil, let refusal = refusal(of: request) else {
       return next.begin(request, respondingTo: sink)
     }
@@ -22,7 +22,7 @@ final class RightsHandler: ExchangeHandler {
     return DiscardingRequestSink()
   }
 
-  private func refusal(of request: ExchangeHead) -> BywayError? {
+  private func refusal(of request: borrowing ExchangeHead) -> BywayError? {
     let resource: Resource =
       if case .device(let name) = request.authority.flatMap(hosts.meaning) { .device(name) } else { .main }
     switch request.user {
