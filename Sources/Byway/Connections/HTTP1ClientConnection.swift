@@ -56,29 +56,22 @@ final class HTTP1ClientConnection {
   /// The upgrade that the exchange asks for, if any.
   private var upgrade: AskedUpgrade?
   private var use = Use.none
+  private(set) var isStarted = false
 
-  /// Starts a connection. The delegate is notified when it can be used, and when it ends: possibly at once, with bytes that the channel has
-  /// kept.
-  static func start(
-    on channel: any Channel, link: Int = 0, configuration: Configuration, delegate: any Delegate
-  ) {
-    let connection = HTTP1ClientConnection(channel, link, configuration, delegate)
-    connection.driver.start(for: connection)
-    if connection.isUsable { connection.becomeIdle() }
-  }
-
-  /// Replaces the delegate, which is notified at once if the connection can be used.
-  func handOver(to delegate: any Delegate) {
-    self.delegate = delegate
-    if isUsable { delegate.connectionBecameIdle(self) }
-  }
-
-  private init(_ channel: any Channel, _ link: Int, _ configuration: Configuration, _ delegate: any Delegate) {
+  /// Creates a connection that does not read, nor report its end, before ``start()``.
+  init(_ channel: any Channel, _ link: Int, _ configuration: Configuration, _ delegate: any Delegate) {
     self.link = link
     session = HTTP1ClientSession(configuration: configuration.session, at: channel.eventLoop.now)
     driver = ConnectionDriver(session, on: channel)
     self.configuration = configuration
     self.delegate = delegate
+  }
+
+  /// Starts it. The delegate is notified when it can be used, and when it ends: possibly at once, with bytes that the channel has kept.
+  func start() {
+    isStarted = true
+    driver.start(for: self)
+    if hasRoom { becomeIdle() }
   }
 
   // MARK: For its delegate
@@ -87,7 +80,7 @@ final class HTTP1ClientConnection {
   var name: String { configuration.name }
 
   /// Whether it can take another exchange, as far as this end knows.
-  var isUsable: Bool { session.isReusable && !driver.isClosing }
+  var hasRoom: Bool { session.isReusable && !driver.isClosing }
 
   /// The interruption of the link's line, which it waits for.
   var interruption: LineInterruption? { driver.interruption }
@@ -100,10 +93,19 @@ final class HTTP1ClientConnection {
     use = .kept
   }
 
-  @discardableResult
-  func close() -> EventLoopFuture<Void> {
+  var isInterrupted: Bool { interruption != nil }
+
+  var closed: EventLoopFuture<Void> { driver.channel.closeFuture }
+
+  func drain() {
     driver.abort()
-    return driver.channel.closeFuture
+  }
+
+  /// Does nothing: HTTP/1.1 has no PING.
+  func ping() {}
+
+  func leaveUpstream() {
+    delegate = nil
   }
 
   /// Ends at once, and fails its exchange with that error.
@@ -138,6 +140,10 @@ final class HTTP1ClientConnection {
     driver.resumeReading()
     delegate?.connectionBecameIdle(self)
   }
+}
+
+extension HTTP1ClientConnection: UpstreamConnection {
+  static var isMultiplexed: Bool { false }
 }
 
 extension HTTP1ClientConnection: ClientConnection {
@@ -204,7 +210,7 @@ extension HTTP1ClientConnection: ConnectionOwner {
   /// Releases the connection after a complete response: it may serve the next exchange before this one is notified.
   private func release() -> UpstreamExchange? {
     let exchange = exchange.take()
-    if isUsable {
+    if hasRoom {
       use = .kept
       becomeIdle()
     }

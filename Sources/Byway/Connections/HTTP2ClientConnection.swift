@@ -71,9 +71,14 @@ final class HTTP2ClientConnection {
     self.rules = rules
   }
 
-  /// Replaces the delegate.
-  func handOver(to delegate: (any Delegate)?) {
+  /// Reports to another owner from now on.
+  func handOver(to delegate: any Delegate) {
     self.delegate = delegate
+  }
+
+  /// Reports to no owner from now on.
+  func leaveUpstream() {
+    delegate = nil
   }
 
   /// Starts with bytes that the channel has kept: the connection may have ended when this returns.
@@ -104,6 +109,8 @@ final class HTTP2ClientConnection {
 
   /// The interruption of the link's line, which it waits for.
   var interruption: LineInterruption? { driver.interruption }
+
+  var isInterrupted: Bool { interruption != nil }
 
   /// Why it is about to end.
   var failure: BywayError? { session.failure.map(explain) ?? refusal }
@@ -162,6 +169,10 @@ final class HTTP2ClientConnection {
     session.goAway(.noError)
     driver.close()
   }
+}
+
+extension HTTP2ClientConnection: UpstreamConnection {
+  static var isMultiplexed: Bool { true }
 }
 
 extension HTTP2ClientConnection: ClientConnection {

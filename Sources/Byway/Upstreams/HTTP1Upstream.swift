@@ -1,5 +1,6 @@
 package import HTTP1Session
 import HTTPWire
+package import LineLayer
 package import Logging
 package import NIOCore
 
@@ -7,7 +8,7 @@ package import NIOCore
 ///
 /// Exchanges that find no connection wait in the order of arrival: ``RequestLife``. Idle connections are taken last in, first out, so that
 /// a quiet pool shrinks. Each is checked before it is used again. Lives on one event loop.
-package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1ClientConnection.Delegate {
+package final class HTTP1Upstream: Upstream, PooledUpstream {
   package struct Configuration: Sendable {
     /// The maximum number of open connections; further exchanges wait for one.
     package var maximumConnections = 256
@@ -57,41 +58,17 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     }
   }
 
-  private enum Life {
-    case serving
-    /// Finishes its exchanges, and keeps no idle connections.
-    case retired
-    case shutDown
-  }
-
   let eventLoop: any EventLoop
   let links: FailoverLinks
   var name: String { links.name }
-  private(set) var configuration: Configuration
+  private let configuration: Configuration
   let rules: UpstreamRules
   private let connectionConfiguration: HTTP1ClientConnection.Configuration
-  var idle: [HTTP1ClientConnection] = []
-  /// Whether a better link than the one in use is being tried.
-  var isSearching = false
+  var pool: ConnectionPool<HTTP1ClientConnection>
+  let timer: LazyTimer
   /// The latest channel over a line, which carries one at a time.
   private weak var stream: StreamChannel?
-  private let waiting: WaitingQueue<UpstreamExchange>
   private var arrivals: UInt64 = 0
-  /// Open connections, and attempts to open one.
-  private(set) var connectionCount = 0
-  var waitingCount: Int { waiting.count }
-  var idleCount: Int { idle.count }
-  var interruption: LineInterruption? { stream?.interruption }
-  private(set) var dialCount = 0
-  private var backoff = Backoff()
-  private var isBackingOff = false
-  /// Whether a connection could carry an exchange at least once.
-  private(set) var hasServed = false
-  private(set) var lastFailure: BywayError?
-  private var life = Life.serving
-  var isServing: Bool {
-    if case .serving = life { true } else { false }
-  }
 
   package convenience init(
     dialer: Dialer, on eventLoop: any EventLoop, hop: String?, configuration: Configuration = .defaults,
@@ -115,9 +92,15 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     connectionConfiguration = HTTP1ClientConnection.Configuration(
       name: self.links.name, responseOption: configuration.responseOption, session: configuration.session,
       readAhead: ReadAhead())
-    waiting = WaitingQueue(on: eventLoop)
     rules = UpstreamRules(
       farEnd: configuration.farEnd, via: hop.map { "1.1 \($0)" }, siblings: configuration.siblings)
+    pool = ConnectionPool(
+      .init(
+        maximumConnections: configuration.maximumConnections, maximumWaiting: configuration.maximumWaiting,
+        patience: configuration.patience, connectTimeout: configuration.connectTimeout, reuse: configuration.reuse,
+        hasSeveralLinks: self.links.areSeveral, isAwaited: false, isOpenedHere: true, jitter: configuration.jitter))
+    timer = LazyTimer(on: eventLoop)
+    timer.fired = { [unowned self] in timePassed() }
   }
 
   package func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
@@ -131,75 +114,60 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
   }
 
   private func budget(until deadline: NIODeadline?) -> RequestLife.Budget {
-    let isPatient = configuration.patience > .zero
+    let isPatient = patience > .zero
     return RequestLife.Budget(
-      patience: isPatient ? configuration.patience : configuration.connectTimeout + .seconds(1), isPatient: isPatient,
+      patience: isPatient ? patience : configuration.connectTimeout + .seconds(1), isPatient: isPatient,
       queueing: configuration.queueing, response: configuration.responseTimeout, deadline: deadline ?? .distantFuture)
+  }
+
+  package var patience: TimeAmount {
+    get { pool.rules.patience }
+    set { pool.rules.patience = newValue }
+  }
+
+  /// Does nothing: connections open with their exchanges.
+  package func open() {}
+
+  package func ping() -> EventLoopFuture<TimeAmount> {
+    eventLoop.makeFailedFuture(
+      BywayError(.invalidRequest, "A link with http=1.1 cannot be pinged: HTTP/1.1 has no PING."))
+  }
+
+  package var lineStatistics: LineStatistics? { nil }
+
+  package var status: UpstreamStatus {
+    let state: UpstreamStatus.State =
+      if pool.openCount > 0 {
+        interruption.map { .interrupted($0) } ?? .open(since: nil)
+      } else if let lastFailure = pool.lastFailure {
+        .down(lastFailure)
+      } else {
+        pool.dialing > 0 ? .opening : pool.hasServed ? .closed : .idle
+      }
+    var status = UpstreamStatus(state, links: links.status)
+    status.waiting = pool.waiting.count
+    let idle = pool.ready.count
+    if pool.openCount > 0 { status.connections = .init(active: pool.openCount - idle, idle: idle) }
+    return status
+  }
+
+  private var interruption: LineInterruption? { stream?.interruption }
+
+  package func retire() {
+    pool.retire()
+    advance()
   }
 
   /// Closes the idle connections, and reports their end; closes the others when their exchanges end.
   @discardableResult
   package func shutDown() -> EventLoopFuture<Void> {
-    life = .shutDown
-    waiting.tell { $0.turnedAway(Self.wasShutDown) }
-    return .andAllComplete(closeIdle(), on: eventLoop)
+    shutDownPool()
   }
-
-  package func retire() {
-    guard case .serving = life else { return }
-    life = .retired
-    _ = closeIdle()
-  }
-
-  private func closeIdle() -> [EventLoopFuture<Void>] {
-    defer { idle = [] }
-    return idle.map { $0.close() }
-  }
-
-  package var patience: TimeAmount {
-    get { configuration.patience }
-    set { configuration.patience = newValue }
-  }
-
-  private var isShutDown: Bool {
-    if case .shutDown = life { true } else { false }
-  }
-
-  private static let wasShutDown = BywayError(.cancelled, "The client was shut down.", processing: .none)
 
   // MARK: For exchanges
 
-  func start(_ exchange: UpstreamExchange, at now: NIODeadline) {
-    if links.areSeveral { searchBetterLink(at: now) }
-    if let connection = takeIdle(for: exchange) {
-      put(exchange, on: connection, at: now)
-    } else if isShutDown {
-      exchange.turnedAway(Self.wasShutDown)
-    } else {
-      wait(exchange)
-    }
-  }
-
-  private func wait(_ exchange: UpstreamExchange) {
-    if waiting.count >= configuration.maximumWaiting {
-      let greediest = waiting.exchangeToDrop(for: exchange)
-      greediest.turnedAway(
-        BywayError(.refused, "Too many requests are already waiting for \(name).", processing: .none))
-      if greediest === exchange { return }
-    }
-    exchange.wait(for: want)
-    waiting.insert(exchange)
-    // The new connection replaces an idle one: idle connections must not occupy all workers of a server that has few.
-    if !isFull { closeOldestIdle() }
-    serve()
-  }
-
   func admit(_ response: inout FieldSection, to request: FieldSection, isComplete: Bool) -> BywayError? {
     rules.admit(&response, to: request, isComplete: isComplete)
-  }
-
-  func remove(_ exchange: UpstreamExchange) {
-    waiting.remove(exchange)
   }
 
   func explain(_ failure: RequestLife.Failure, processing: BywayError.Processing) -> BywayError {
@@ -210,14 +178,14 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
       error = .noResponse(from: name, within: time, configuration.responseOption)
     case .deadline where processing == .possible:
       error = .noResponse(from: name)
-    case .deadline where isFull && dialCount == 0, .waited(for: .turn) where isFull:
+    case .deadline where pool.isFull && pool.dialing == 0, .waited(for: .turn) where pool.isFull:
       error = noTurn
-    case .waited(for: .connection) where connectionCount > 0:
+    case .waited(for: .connection) where pool.openCount > 0:
       // The request was sent on a connection whose line was interrupted.
       let explanation = interruption?.explanation(of: name) ?? "The line of \(name) has not come back in time."
       error = BywayError(.linkUnavailable, explanation)
     case .deadline, .waited:
-      error = lastFailure ?? BywayError(.timedOut, "\(name) did not open in time.")
+      error = pool.lastFailure ?? BywayError(.timedOut, "\(name) did not open in time.")
     }
     error.processing = processing
     return error
@@ -225,14 +193,15 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
 
   /// The server has not failed: the requests of other clients keep all connections.
   private var noTurn: BywayError {
-    let connections = connectionCount == 1 ? "The only connection" : "All \(connectionCount) connections"
+    let count = pool.openCount
+    let connections = count == 1 ? "The only connection" : "All \(count) connections"
     return BywayError(
       .refused,
       "\(connections) to \(name) stayed in use: try again later, or end some requests that stay open, such as tunnels, "
         + "event streams and downloads.")
   }
 
-  private func put(_ exchange: UpstreamExchange, on connection: HTTP1ClientConnection, at now: NIODeadline) {
+  func put(_ exchange: UpstreamExchange, on connection: HTTP1ClientConnection, at now: NIODeadline) {
     do {
       try connection.begin(exchange, at: now)
     } catch {
@@ -241,137 +210,62 @@ package final class HTTP1Upstream: ExchangeHandler, ExchangeUpstream, HTTP1Clien
     }
   }
 
-  private func takeIdle(for exchange: UpstreamExchange) -> HTTP1ClientConnection? {
-    guard configuration.reuse.permits(exchange.isRepeatable) else { return nil }
-    while let connection = idle.popLast() {
-      if connection.isUsable, !mustLeave(connection) { return connection }
-      connection.close()
-    }
-    return nil
-  }
-
-  private func closeOldestIdle() {
-    if !idle.isEmpty { idle.removeFirst().close() }
-  }
-
-  private var isFull: Bool { connectionCount + dialCount >= configuration.maximumConnections }
-
-  private var want: RequestLife.Want { connectionCount == 0 ? .connection : .turn }
-
-  /// Tells the waiting exchanges what they wait for now.
-  private func wantChanged() {
-    waiting.tell { $0.wait(for: want) }
-  }
-
-  // MARK: From connections
-
-  func connectionBecameIdle(_ connection: HTTP1ClientConnection) {
-    lastFailure = nil
-    hasServed = true
-    backoff.reset()
-    if links.areSeveral, connection.isKept { links.serves(connection.link, at: eventLoop.now) }
-    if let exchange = takeWaiting(for: connection) {
-      put(exchange, on: connection, at: eventLoop.now)
-    } else if isServing, !isOnLesserLink(connection) {
-      connection.keep()
-      idle.append(connection)
-      serve()
-    } else {
-      connection.close()
-    }
-  }
-
-  private func takeWaiting(for connection: HTTP1ClientConnection) -> UpstreamExchange? {
-    guard connection.isKept else { return waiting.popNext() }
-    // At the limit nothing overtakes a request that needs a new connection: this connection is closed to make room for it.
-    if isFull, dialCount == 0, let next = waiting.next, !configuration.reuse.permits(next.isRepeatable) {
-      return nil
-    }
-    return waiting.popNext { configuration.reuse.permits($0.isRepeatable) }
-  }
-
-  func connectionEnded(_ connection: HTTP1ClientConnection, _ error: BywayError, _ end: HTTP1ClientConnection.End) {
-    connectionCount -= 1
-    idle.removeAll { $0 === connection }
-    if connectionCount == 0 { wantChanged() }
-    switch end {
-    case .opening:
-      links.failed(connection.link, error, at: eventLoop.now)
-      return connectFailed(links.explain(error, of: connection.link))
-    case .exchange where links.areSeveral && error.isOfTheWay:
-      links.lost(connection.link, error, isLast: true, at: eventLoop.now)
-    case .exchange, .idle:
-      break
-    }
-    hasServed = true
-    serve()
-  }
-
-  // MARK: Opening
-
-  /// Opens a connection for each waiting exchange, up to the limit.
-  private func serve() {
-    guard !isBackingOff, !isShutDown else { return }
-    while dialCount < waiting.count {
-      guard !isFull else { return closeOldestIdle() }
-      dial()
-    }
-  }
-
-  private func dial() {
-    dialCount += 1
-    links.dial(on: eventLoop, deadline: eventLoop.now + timeToConnect).assumeIsolated().whenComplete { result in
-      self.dialCount -= 1
-      switch result {
-      case .success(let opened): self.opened(opened)
-      case .failure(let error): self.connectFailed(self.links.explain(error))
-      }
-    }
-  }
-
-  private func opened(_ opened: OpenedLink) {
-    connectionOpens()
+  func connection(over opened: OpenedLink) -> HTTP1ClientConnection {
     stream = opened.channel as? StreamChannel
-    start(opened, for: self)
-  }
-
-  func connectionOpens() {
-    connectionCount += 1
-    if connectionCount == 1 { wantChanged() }
-  }
-
-  func start(_ opened: OpenedLink, for delegate: any HTTP1ClientConnection.Delegate) {
     var configuration = connectionConfiguration
     configuration.hasOtherLinks = links.areSeveral
     configuration.name = links.name(of: opened.link)
-    HTTP1ClientConnection.start(on: opened.channel, link: opened.link, configuration: configuration, delegate: delegate)
+    return HTTP1ClientConnection(opened.channel, opened.link, configuration, self)
   }
 
-  /// The first attempt ends before the patience of the waiting exchanges, so that they fail with its reason. Once a reason is known, a link
-  /// gets the full time, even if it takes longer to open than an exchange waits.
-  private var timeToConnect: TimeAmount {
-    guard configuration.patience > .zero, lastFailure == nil else { return configuration.connectTimeout }
-    return min(configuration.connectTimeout, .nanoseconds(configuration.patience.nanoseconds / 10 * 9))
+  func use(_ connection: HTTP1ClientConnection) {
+    if !connection.isStarted { connection.start() } else if connection.hasRoom { connectionBecameIdle(connection) }
   }
 
-  private func connectFailed(_ failure: BywayError) {
-    lastFailure = failure
-    if configuration.patience > .zero {
-      backOff()
-    } else if dialCount < waiting.count {
-      // This attempt was for that exchange.
-      waiting.first?.connectFailed(failure)
-      serve()
+  func lineIsGone(_ connection: HTTP1ClientConnection) -> BywayError {
+    BywayError(.linkLost, "The line of \(connection.name) is gone.")
+  }
+
+  func failPings(_ error: BywayError) {}
+}
+
+extension HTTP1Upstream: HTTP1ClientConnection.Delegate {
+  func connectionBecameIdle(_ connection: HTTP1ClientConnection) {
+    var isOnLesserLink = false
+    if links.areSeveral, !pool.isOnTrial(connection) {
+      if connection.isKept { links.serves(connection.link, at: eventLoop.now) }
+      isOnLesserLink = connection.link > links.current ?? .max
+    }
+    switch pool.becameIdle(connection, isOnLesserLink: isOnLesserLink) {
+    case .serve(let exchange): put(exchange, on: connection, at: eventLoop.now)
+    case .keep:
+      connection.keep()
+      if !pool.waiting.isEmpty { advance() }
+    case .close: connection.drain()
+    case .nothing: break
     }
   }
 
-  private func backOff() {
-    backoff.fail()
-    guard !isBackingOff else { return }
-    isBackingOff = true
-    eventLoop.assumeIsolated().scheduleTask(in: backoff.pause(fraction: configuration.jitter())) {
-      self.isBackingOff = false
-      self.serve()
+  func connectionEnded(_ connection: HTTP1ClientConnection, _ error: BywayError, _ end: HTTP1ClientConnection.End) {
+    var failure: BywayError?
+    let now = eventLoop.now
+    if !pool.isOnTrial(connection) {
+      switch end {
+      case .opening:
+        links.failed(connection.link, error, at: now)
+        failure = links.explain(error, of: connection.link)
+      case .exchange where links.areSeveral && error.isOfTheWay:
+        links.lost(connection.link, error, isLast: true, at: now)
+      case .exchange, .idle:
+        break
+      }
     }
+    pool.ended(connection, error, forWaiting: failure, at: now)
+    advance()
+  }
+
+  func connectionInterrupted(_ connection: HTTP1ClientConnection) {
+    pool.interrupted(connection, at: eventLoop.now)
+    advance()
   }
 }

@@ -8,7 +8,7 @@ package import NIOCore
 /// works.
 ///
 /// Exchanges that find no connection wait, as long as their patience and their deadline allow: ``RequestLife``. Lives on one event loop.
-package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
+package final class HTTP2Upstream: Upstream, PooledUpstream {
   package struct Configuration: Sendable {
     /// How long an exchange waits for the connection in total. Zero: the first failure to open it is final.
     package var patience = TimeAmount.seconds(5)
@@ -37,44 +37,18 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     package static let defaults = Configuration()
   }
 
-  enum State {
-    case idle
-    case connecting
-    /// The connection has opened, or stood by. Waiting exchanges get it when its remote end has answered.
-    case proving(ConnectionTrial)
-    case backingOff
-    case connected(HTTP2ClientConnection)
-    case shutDown
-  }
-
   let eventLoop: any EventLoop
   let links: FailoverLinks
   var name: String { links.name }
-  private(set) var configuration: Configuration
+  private let configuration: Configuration
   let rules: UpstreamRules
-  var state = State.idle
-  let waiting: WaitingQueue<UpstreamExchange>
-  /// Whether idle tunnels are being looked for, because exchanges wait for their turn.
-  var isReclaiming = false
+  var pool: ConnectionPool<HTTP2ClientConnection>
+  let timer: LazyTimer
   private var arrivals: UInt64 = 0
-  /// When the last request arrived.
-  private(set) var lastUse = NIODeadline.uptimeNanoseconds(0)
-  var backoff = Backoff()
-  var openedAt = NIODeadline.uptimeNanoseconds(0)
-  /// When a connection, or an attempt to open one, last failed.
-  var lastEnd = NIODeadline.uptimeNanoseconds(0)
-  var lastFailure: BywayError?
+  private var openedAt = NIODeadline.uptimeNanoseconds(0)
   /// When a connection that had proved itself was lost.
-  var lastSeen: NIODeadline?
-  var pings: [EventLoopPromise<TimeAmount>] = []
-  /// Whether connections end with their exchanges.
-  private(set) var isRetired = false
-  /// The search for a better link than the one in use.
-  var search = LinkSearch.none
-  /// The wait for a gateway to dial.
-  var pendingGateway = PendingGateway.none
-  /// The connections of other gateways that have dialed, the latest last.
-  var others: [HTTP2ClientConnection] = []
+  private var lastSeen: NIODeadline?
+  private var pings: [EventLoopPromise<TimeAmount>] = []
   /// A new random number whenever another remote end may answer.
   private(set) var incarnation = UInt64.random(in: .min ... .max)
   /// The title that the remote end used last has given itself.
@@ -98,16 +72,21 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
       at: eventLoop.now)
     self.eventLoop = eventLoop
     self.configuration = configuration
-    waiting = WaitingQueue(on: eventLoop)
     rules = UpstreamRules(
       farEnd: configuration.farEnd, via: hop.map { "2.0 \($0)" }, siblings: configuration.siblings)
-    waiting.running = { [unowned self] in working.flatMap(\.running).filter(\.isPlaced) }
+    pool = ConnectionPool(
+      .init(
+        maximumWaiting: configuration.maximumWaiting, patience: configuration.patience,
+        connectTimeout: configuration.connectTimeout, sharing: configuration.sharing,
+        hasSeveralLinks: self.links.areSeveral, isAwaited: self.links.areAwaited,
+        isOpenedHere: self.links.isOpenedHere, jitter: configuration.jitter))
+    timer = LazyTimer(on: eventLoop)
+    timer.fired = { [unowned self] in timePassed() }
   }
 
   package func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     arrivals += 1
     let now = eventLoop.now
-    lastUse = now
     let budget = budget(until: request.deadline)
     let exchange = UpstreamExchange(
       request, sink: sink, upstream: self, arrival: arrivals, budget: budget, at: now)
@@ -116,136 +95,142 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
   }
 
   private func budget(until deadline: NIODeadline?) -> RequestLife.Budget {
-    let isPatient = configuration.patience > .zero
+    let isPatient = patience > .zero
     return RequestLife.Budget(
-      patience: isPatient ? configuration.patience : configuration.connectTimeout + .seconds(1),
+      patience: isPatient ? patience : configuration.connectTimeout + .seconds(1),
       // Where the remote end dials, no attempt fails by itself, so there is no first failure that could be final.
       isPatient: isPatient || links.areAwaited, queueing: configuration.queueing,
       response: configuration.responseTimeout, deadline: deadline ?? .distantFuture)
   }
 
+  package var patience: TimeAmount {
+    get { pool.rules.patience }
+    set { pool.rules.patience = newValue }
+  }
+
+  var sharing: GatewaySharing {
+    get { pool.rules.sharing }
+    set { pool.rules.sharing = newValue }
+  }
+
   package func open() {
-    connect()
+    pool.open()
+    advance()
   }
 
   /// Measures a round trip with a PING (RFC 9113 §6.7).
   package func ping() -> EventLoopFuture<TimeAmount> {
     let promise = eventLoop.makePromise(of: TimeAmount.self)
     pings.append(promise)
-    if case .connected(let connection) = state { sendPings(on: connection) } else { connect() }
+    if let connection = pool.current { connection.ping() } else { open() }
     return promise.futureResult
   }
 
-  package var lineStatistics: LineStatistics? {
-    if case .connected(let connection) = state { connection.lineStatistics } else { nil }
+  func failPings(_ error: BywayError) {
+    let failed = pings
+    pings = []
+    for promise in failed { promise.fail(error) }
   }
 
-  /// Closes the connection when its exchanges have ended; waiting exchanges fail now.
-  @discardableResult
-  package func shutDown() -> EventLoopFuture<Void> {
-    var ending = others
-    switch state {
-    case .connected(let connection): ending.append(connection)
-    case .proving(let trial): if let other = trial.cancel() { ending.append(other) }
-    case .idle, .connecting, .backingOff, .shutDown: break
-    }
-    if ending.isEmpty { failPings(Self.wasShutDown) }
-    state = .shutDown
-    endSearch()
-    endAwaiting()
-    links.close()
-    for connection in ending { connection.drain() }
-    waiting.tell { $0.turnedAway(Self.wasShutDown) }
-    return .andAllComplete(ending.map(\.closed), on: eventLoop)
-  }
+  package var lineStatistics: LineStatistics? { pool.current?.lineStatistics }
 
   package var status: UpstreamStatus {
     var lastSeen = lastSeen
     let state: UpstreamStatus.State =
-      if case .connected(let connection) = state {
+      if let connection = pool.current {
         connection.interruption.map { .interrupted($0) } ?? .open(since: openedAt)
-      } else if let lastFailure {
+      } else if let lastFailure = pool.lastFailure {
         .down(lastFailure)
       } else {
-        isOpening ? .opening : hasServed ? .closed : .idle
+        pool.isOpening ? .opening : pool.hasServed ? .closed : .idle
       }
     if case .open = state { lastSeen = nil }
     var status = UpstreamStatus(
       state, line: lineStatistics, counts: links.counts, lastSeen: lastSeen, links: links.status)
-    status.waiting = waiting.count
-    for connection in openConnections {
+    status.waiting = pool.waiting.count
+    for connection in pool.ready {
       status.connections = status.connections + (connection.isIdle ? .init(idle: 1) : .init(active: 1))
     }
     return status
   }
 
-  private var openConnections: [HTTP2ClientConnection] {
-    if case .connected(let connection) = state { [connection] + others } else { others }
-  }
-
-  /// Whether a connection was open before.
-  private var hasServed: Bool { openedAt != .uptimeNanoseconds(0) }
-
-  private var isOpening: Bool {
-    switch state {
-    case .connecting, .proving, .backingOff: true
-    case .idle, .connected, .shutDown: false
-    }
-  }
-
   package func retire() {
-    isRetired = true
-    endSearch()
-    endAwaiting()
+    pool.retire()
     links.stopAwaiting()
-    drainIfRetired()
+    advance()
   }
 
-  package var patience: TimeAmount {
-    get { configuration.patience }
-    set { configuration.patience = newValue }
+  /// Closes the connection when its exchanges have ended; waiting exchanges fail now.
+  @discardableResult
+  package func shutDown() -> EventLoopFuture<Void> {
+    links.close()
+    return shutDownPool()
   }
 
-  func farEndChanged() {
+  /// Switches to a connection of a gateway that has dialed.
+  func adopt(_ connection: HTTP2ClientConnection) {
+    if pool.life != .shutDown { connection.handOver(to: self) }
+    pool.adopt(connection, at: eventLoop.now)
+    advance()
+  }
+
+  /// Hands out its connection for another upstream, and takes no more requests.
+  func releaseConnection() -> HTTP2ClientConnection? {
+    let connection = pool.release()
+    connection?.leaveUpstream()
+    return connection
+  }
+
+  private func farEndChanged() {
     incarnation = .random(in: .min ... .max)
-    if case .connected(let connection) = state { title = connection.title }
+    if let current = pool.current { title = current.title }
   }
-
-  var sharing: GatewaySharing {
-    get { configuration.sharing }
-    set { configuration.sharing = newValue }
-  }
-
-  func drainIfRetired() {
-    guard isRetired, waiting.isEmpty, case .connected(let connection) = state else { return }
-    state = .idle
-    for connection in [connection] + others { connection.drain() }
-  }
-
-  private static let wasShutDown = BywayError(.cancelled, "The client was shut down.", processing: .none)
 
   // MARK: For exchanges
 
-  func start(_ exchange: UpstreamExchange, at now: NIODeadline) {
-    switch state {
-    case .connected(let connection) where mustWait(for: connection):
-      wait(exchange)
-    case .connected(let connection) where hasRoom(besides: connection) && waiting.isEmpty:
-      put(exchange, at: now, on: connection)
-      searchBetterLink()
-    case .connected:
-      wait(exchange)
-      serveWaiting()
-    case .shutDown:
-      exchange.turnedAway(Self.wasShutDown)
-    case .idle, .connecting, .proving, .backingOff:
-      wait(exchange)
+  func admit(_ response: inout FieldSection, to request: FieldSection, isComplete: Bool) -> BywayError? {
+    rules.admit(&response, to: request, isComplete: isComplete)
+  }
+
+  func explain(_ failure: RequestLife.Failure, processing: BywayError.Processing) -> BywayError {
+    switch failure {
+    case .error(let error):
+      return error
+    case .silence(let time):
+      return .noResponse(from: name, within: time, configuration.responseOption)
+    case .deadline where processing == .possible:
+      return .noResponse(from: name)
+    case .deadline where pool.want == .turn, .waited(for: .turn):
+      return noTurn(processing)
+    case .deadline, .waited(for: .connection):
+      let reason =
+        if let interruption = pool.current?.interruption {
+          interruption.explanation(of: name)
+        } else if pool.current != nil || pool.proving != nil {
+          "\(name) opened, but nothing has come from its far end."
+        } else if links.areAwaited {
+          "No gateway has dialed \(name): start one with ?open=dial."
+        } else {
+          "\(name) did not open in time."
+        }
+      var error = pool.lastFailure ?? BywayError(configuration.unavailable ?? .timedOut, reason)
+      error.processing = processing
+      return error
     }
   }
 
-  /// - Parameter current: the connection in use; others may share the requests.
-  func put(_ exchange: UpstreamExchange, at now: NIODeadline, on current: HTTP2ClientConnection) {
-    let connection = place(for: exchange, besides: current, at: now)
+  /// Explains why a request got no stream.
+  private func noTurn(_ processing: BywayError.Processing) -> BywayError {
+    let limit = pool.streamLimit
+    let reason =
+      limit == 0
+      ? "\(name) takes no requests at the moment: try again later."
+      : "\(name) takes \(limit) requests at once, and none of them ended in time: try again later, or end some that "
+        + "stay open, such as tunnels, event streams and downloads."
+    return BywayError(.refused, reason, processing: processing)
+  }
+
+  func put(_ exchange: UpstreamExchange, on connection: HTTP2ClientConnection, at now: NIODeadline) {
     if let refusal = rules.judgeUpgrade(exchange.head.fields, isKnown: connection.knowsExtendedConnect) {
       exchange.turnedAway(refusal)
       return
@@ -262,63 +247,85 @@ package final class HTTP2Upstream: ExchangeHandler, ExchangeUpstream {
     }
   }
 
-  /// Lets an exchange wait for a connection, or for a stream on the open one.
-  private func wait(_ exchange: UpstreamExchange) {
-    if waiting.count >= configuration.maximumWaiting {
-      let greediest = waiting.exchangeToDrop(for: exchange)
-      greediest.turnedAway(
-        BywayError(.refused, "Too many requests are already waiting for \(name).", processing: .none))
-      if greediest === exchange { return }
+  func connection(over opened: OpenedLink) -> HTTP2ClientConnection {
+    let connection = HTTP2ClientConnection(
+      on: opened.channel, name: links.name(of: opened.link), link: opened.link, configuration: configuration.http2,
+      watchesLine: links.areSeveral, rules: rules)
+    connection.handOver(to: self)
+    return connection
+  }
+
+  func use(_ connection: HTTP2ClientConnection) {
+    farEndChanged()
+    openedAt = eventLoop.now
+    links.taken(connection.link, at: openedAt)
+    if !connection.isStarted { connection.start() }
+    if !pings.isEmpty, pool.current === connection { connection.ping() }
+  }
+
+  func lineIsGone(_ connection: HTTP2ClientConnection) -> BywayError {
+    BywayError(.linkLost, "The line of \(connection.name) is gone or silent.")
+  }
+}
+
+extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
+  func connectionProved(_ connection: HTTP2ClientConnection) {
+    pool.proved(connection)
+    advance()
+  }
+
+  func connectionRefusesAll(_ connection: HTTP2ClientConnection) {
+    if links.areSeveral { connection.drainRefusing() }
+  }
+
+  func connectionRefusesStreams(_ connection: HTTP2ClientConnection) {
+    leaves(connection)
+    pool.refuses(connection, at: eventLoop.now)
+    advance()
+  }
+
+  func connectionHasRoom(_ connection: HTTP2ClientConnection) {
+    if !pool.waiting.isEmpty { advance() }
+  }
+
+  func connectionInterrupted(_ connection: HTTP2ClientConnection) {
+    pool.interrupted(connection, at: eventLoop.now)
+    advance()
+  }
+
+  func connectionResumed(_ connection: HTTP2ClientConnection) {
+    pool.resumed(connection)
+    advance()
+  }
+
+  func connectionEnded(_ connection: HTTP2ClientConnection, _ error: BywayError?) {
+    let now = eventLoop.now
+    if !pool.isOnTrial(connection) {
+      lastSeen = now
+      let current = pool.current
+      let isLast = current.map { $0 === connection || $0.link != connection.link } ?? true
+      if let error {
+        links.lost(connection.link, error, isLast: isLast, at: now)
+      } else {
+        links.closed(connection.link, isLast: isLast, at: now)
+      }
+      leaves(connection)
     }
-    let want = want
-    exchange.wait(for: want)
-    waiting.insert(exchange)
-    if want == .turn { reclaimTunnels() }
-    connect()
-    // For an exchange without patience, the next attempt comes too late.
-    if case .backingOff = state, let lastFailure { exchange.connectFailed(lastFailure) }
+    pool.ended(connection, error, forWaiting: error.map { links.explain($0) }, at: now)
+    advance()
   }
 
-  func admit(_ response: inout FieldSection, to request: FieldSection, isComplete: Bool) -> BywayError? {
-    rules.admit(&response, to: request, isComplete: isComplete)
+  /// A connection gets no more exchanges.
+  private func leaves(_ connection: HTTP2ClientConnection) {
+    if pool.isOnTrial(connection) { return }
+    let isCurrent = pool.current === connection
+    if isCurrent || sharing == .balanced { farEndChanged() }
+    // Recorded before its end, and before its exchanges look for another link.
+    if isCurrent, let failure = connection.failure { links.failing(connection.link, failure, at: eventLoop.now) }
   }
 
-  func remove(_ exchange: UpstreamExchange) {
-    waiting.remove(exchange)
-    if isRetired { drainIfRetired() }
-  }
-
-  func explain(_ failure: RequestLife.Failure, processing: BywayError.Processing) -> BywayError {
-    switch failure {
-    case .error(let error):
-      return error
-    case .silence(let time):
-      return .noResponse(from: name, within: time, configuration.responseOption)
-    case .deadline where processing == .possible:
-      return .noResponse(from: name)
-    case .deadline where want == .turn, .waited(for: .turn):
-      return noTurn(processing)
-    case .deadline, .waited(for: .connection):
-      let reason =
-        if case .connected(let connection) = state, let interruption = connection.interruption {
-          interruption.explanation(of: name)
-        } else if hasOpened {
-          "\(name) opened, but nothing has come from its far end."
-        } else if links.areAwaited {
-          "No gateway has dialed \(name): start one with ?open=dial."
-        } else {
-          "\(name) did not open in time."
-        }
-      var error = lastFailure ?? BywayError(configuration.unavailable ?? .timedOut, reason)
-      error.processing = processing
-      return error
-    }
-  }
-
-  private var hasOpened: Bool {
-    switch state {
-    case .connected, .proving: true
-    case .idle, .connecting, .backingOff, .shutDown: false
-    }
+  func ponged(_ connection: HTTP2ClientConnection, _ roundTrip: TimeAmount) {
+    if pool.ponged(connection, links.table, at: eventLoop.now) { return advance() }
+    if pool.current === connection, !pings.isEmpty { pings.removeFirst().succeed(roundTrip) }
   }
 }

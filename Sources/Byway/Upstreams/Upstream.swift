@@ -26,32 +26,3 @@ package protocol Upstream: ExchangeHandler {
   @discardableResult
   func shutDown() -> EventLoopFuture<Void>
 }
-
-extension HTTP1Upstream: Upstream {
-  /// Does nothing: connections open with their exchanges.
-  package func open() {}
-
-  package func ping() -> EventLoopFuture<TimeAmount> {
-    eventLoop.makeFailedFuture(
-      BywayError(.invalidRequest, "A link with http=1.1 cannot be pinged: HTTP/1.1 has no PING."))
-  }
-
-  package var lineStatistics: LineStatistics? { nil }
-
-  package var status: UpstreamStatus {
-    let state: UpstreamStatus.State =
-      if connectionCount > 0 {
-        interruption.map { .interrupted($0) } ?? .open(since: nil)
-      } else if let lastFailure {
-        .down(lastFailure)
-      } else {
-        dialCount > 0 ? .opening : hasServed ? .closed : .idle
-      }
-    var status = UpstreamStatus(state, links: links.status)
-    status.waiting = waitingCount
-    if connectionCount > 0 { status.connections = .init(active: connectionCount - idleCount, idle: idleCount) }
-    return status
-  }
-}
-
-extension HTTP2Upstream: Upstream {}

@@ -79,7 +79,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   }
 
   /// Whether its last attempt failed on that connection.
-  func hasFailed(on connection: some ClientConnection) -> Bool { lastPlace == ObjectIdentifier(connection) }
+  func hasFailed(on connection: AnyObject) -> Bool { lastPlace == ObjectIdentifier(connection) }
 
   /// Whether it can be sent again in full if it is lost with a kept-alive connection. True only once: the other kept-alive connections may
   /// have ended at the same moment.

@@ -16,7 +16,7 @@ final class FailoverLinks {
   /// The name of the target in messages.
   let name: String
   let dialers: [Dialer]
-  private var table: LinkTable
+  private(set) var table: LinkTable
   private var logs: [LinkLog]
   /// Whether events are logged; those of origins are not.
   private let isLogged: Bool
@@ -77,10 +77,6 @@ final class FailoverLinks {
 
   func headStart(of link: Int) -> TimeAmount { table.headStart(of: link) }
 
-  func nextTrial(betterThan link: Int) -> (link: Int, at: NIODeadline)? { table.nextTrial(betterThan: link) }
-
-  func trial(of link: Int) -> TimeAmount { table.trial(of: link) }
-
   // MARK: Results
 
   /// New requests take it from now on.
@@ -113,9 +109,7 @@ final class FailoverLinks {
   }
 
   /// Whether new requests take it.
-  func isUp(_ link: Int) -> Bool {
-    if case .up = table.state(of: link).0 { true } else { false }
-  }
+  func isUp(_ link: Int) -> Bool { table.isUp(link) }
 
   /// Its connection is about to be lost.
   func failing(_ link: Int, _ error: BywayError, at now: NIODeadline) {

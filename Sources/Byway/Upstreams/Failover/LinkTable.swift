@@ -37,6 +37,11 @@ struct LinkTable {
 
   func state(of link: Int) -> (LinkStatus.State, since: NIODeadline) { (links[link].state, links[link].since) }
 
+  /// Whether new requests take it.
+  func isUp(_ link: Int) -> Bool {
+    if case .up = links[link].state { true } else { false }
+  }
+
   /// The errors of the links that are down.
   var failures: [(link: Int, error: BywayError)] {
     links.indices.compactMap { link in

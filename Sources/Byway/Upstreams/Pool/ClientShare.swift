@@ -19,10 +19,10 @@ package enum ClientKey: Hashable, Sendable {
 
 /// The exchanges of one client at an upstream that has exchanges waiting.
 ///
-/// Lives on its event loop; held by the line, and by the exchanges.
+/// Lives on its event loop; held by the queue, and by the exchanges.
 final class ClientShare {
   var waiting = 0
-  /// Exchanges on connections, as counted by the line.
+  /// Exchanges on connections, as counted by the queue.
   var running = 0
   /// Increases with each turn of any client.
   var lastTurn: UInt64 = 0
