@@ -126,27 +126,27 @@ import Testing
 
   @Test("stops reading a client that holds more than its share while memory is short, and reads on when there is room")
   func paused() async throws {
-    // Four accounts have a share of 200,000 bytes each. A request alone would be read up to 262,144.
-    let budget = MemoryBudget(limit: 800_000)
+    // Four accounts have a share of 225,000 bytes each. A request alone would be read up to 262,144.
+    let budget = MemoryBudget(limit: 1_200_000)
     let server = try await HTTP1ServerFixture(memory: budget)
     let others = (1...3).map { _ in MemoryAccount(budget, on: server.watch.eventLoop) }
     try await server.watch.run {
       for other in others {
         other.open { false }
-        other.change(by: 150_000)
+        other.change(by: 233_000)
       }
     }
     try await server.client.send(Self.upload)
     let exchange = try await server.handler.exchange()
     try await exchange.setConsuming(false)
-    server.client.offer(ByteBuffer(repeating: 0, count: 180_000))
-    try await exchange.requestBody(count: 180_000)
+    server.client.offer(ByteBuffer(repeating: 0, count: 190_000))
+    try await exchange.requestBody(count: 190_000)
     // Exceeds the share by less than what the request alone may be ahead.
-    server.client.offer(ByteBuffer(repeating: 0, count: 40_000))
+    server.client.offer(ByteBuffer(repeating: 0, count: 50_000))
     try await server.watch.until("memory is short") { budget.isTight }
     let bytes = try await exchange.settledRequestBytes()
-    #expect((180_000...220_000).contains(bytes))
-    server.client.offer(ByteBuffer(repeating: 0, count: 780_000))
+    #expect((190_000...240_000).contains(bytes))
+    server.client.offer(ByteBuffer(repeating: 0, count: 760_000))
     #expect(try await exchange.settledRequestBytes() == bytes)
     try await exchange.setConsuming(true)
     try await server.watch.run { for other in others { other.close() } }
