@@ -14,6 +14,7 @@ public enum BywayCommand {
   public static func run(transports: [any Transport]) async -> Never {
     // If a reader has gone away, one write fails; the process must not end.
     signal(SIGPIPE, SIG_IGN)
+    Advice.use(AdviceText.of)
     let arguments = Array(CommandLine.arguments.dropFirst())
     exit(await status(of: arguments, transports: TransportRegistry(transports)).rawValue)
   }

@@ -5,7 +5,7 @@ package struct Diagnosis: Sendable {
   package let sentence: String
   /// The command that fixes the fault; `nil` if there is none.
   package let command: String?
-  /// The remedy that `--fix` may apply.
+  /// The remedy that the doctor may apply.
   package let remedy: Remedy?
 
   package init(_ fault: Fault, _ sentence: String, command: String? = nil, remedy: Remedy? = nil) {

@@ -3,7 +3,7 @@ import BywayInterceptors
 import HTTPTypes
 import NIOCore
 
-/// An exchange in the format of recordings for `--replay`.
+/// An exchange in the format of recordings that can be replayed.
 enum KeptRecording {
   /// Returns the recording of an exchange; `nil` if it still runs, was a tunnel, or its bodies were not kept completely.
   static func of(_ inspected: InspectedExchange, _ view: InspectedExchangeView) -> ByteBuffer? {

@@ -120,7 +120,8 @@ struct ResendChanges {
       let reason =
         kept.kept.readableBytes == 0
         ? "its body of \(kept.count) bytes is no longer kept"
-        : "only \(kept.kept.readableBytes) of \(kept.count) bytes of its body were kept: --inspect-bodies SIZE keeps more"
+        : "only \(kept.kept.readableBytes) of \(kept.count) bytes of its body were kept: "
+          + "\(Advice.raise(.keptBodies)) keeps more"
       throw BywayError(.unsupported, "It cannot be sent again: \(reason).", processing: .none)
     }
     return Body(kept.kept)

@@ -15,7 +15,8 @@ enum StubText {
       throw wrong(
         body.keptLength == 0
           ? "its answer of \(body.length) bytes is no longer kept"
-          : "only \(body.keptLength) of \(body.length) bytes of the answer were kept: --inspect-bodies SIZE keeps more")
+          : "only \(body.keptLength) of \(body.length) bytes of the answer were kept: \(Advice.raise(.keptBodies)) keeps more"
+      )
     }
     guard let text = String(validating: body.kept.readableBytesView, as: UTF8.self),
       !text.utf8.split(separator: UInt8(ascii: "\n")).contains(where: { $0.starts(with: "###".utf8) })

@@ -84,11 +84,14 @@ struct HostRules: Sendable {
   }
 
   private static func misdirected(_ authority: String) -> BywayError {
-    let advice = "use 127.0.0.1 or localhost, or start it with --name"
-    let message =
-      authority.isEmpty
-      ? "The request has no Host, and this proxy answers only for its own names: \(advice)."
-      : "This proxy does not answer for \"\(authority)\": \(advice) \(authority) if it should."
-    return BywayError(.misdirected, message, processing: .none)
+    if authority.isEmpty {
+      return BywayError(
+        .misdirected,
+        "The request has no Host, and this proxy answers only for its own names: use 127.0.0.1 or localhost.",
+        processing: .none)
+    }
+    return BywayError(.misdirected, advice: .allowHost(authority), processing: .none) { advice in
+      "This proxy does not answer for \"\(authority)\": use 127.0.0.1 or localhost, or \(advice)."
+    }
   }
 }

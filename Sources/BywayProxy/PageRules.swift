@@ -69,9 +69,9 @@ struct PageRules: Sendable {
   }
 
   private static func forbidden(_ page: PageOrigin?) -> BywayError {
-    let message =
-      page.map { "The page at \($0) may not use this proxy: start it with --allow-page \($0) if it should." }
-      ?? "A page from another origin may not use this proxy: start it with --allow-page and the page's origin if it should."
-    return BywayError(.forbidden, message, processing: .none)
+    let place = page.map { "The page at \($0)" } ?? "A page from another origin"
+    return BywayError(.forbidden, advice: .allowPage(page.map { "\($0)" }), processing: .none) { advice in
+      "\(place) may not use this proxy: \(advice)."
+    }
   }
 }

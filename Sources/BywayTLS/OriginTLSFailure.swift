@@ -17,15 +17,25 @@ struct OriginTLSFailure: TLSWords {
       return BywayError(.timedOut, "The TLS handshake with \(name) did not end in time.", processing: .none)
     default:
       // The server may have received a request and rejected it unread; that is unknown here.
-      return BywayError(.originUntrusted, message(for: reason), cause: cause)
+      var error = BywayError(.originUntrusted, message(for: reason), cause: cause)
+      error.advice = advice(for: reason)
+      return error
+    }
+  }
+
+  private func advice(for reason: TLSReason) -> Advice? {
+    switch reason {
+    case .wrongName: .expectName
+    case .certificateWanted: hasIdentity ? nil : .giveClientCertificate
+    case .ownAuthorityUnknown, .ownRefused: .replaceClientCertificate
+    default: nil
     }
   }
 
   private func message(for reason: TLSReason) -> String {
     switch reason {
     case .wrongName:
-      "The certificate of \(name) is not for \(verifiedName): use a name that it contains, or say which name to "
-        + "expect there with --peer-name (PeerName)."
+      "The certificate of \(name) is not for \(verifiedName): use a name that it contains, or \(Advice.expectName)."
     case .expired:
       "The certificate of \(name) has expired: renew it, or check this machine's clock."
     case .notYetValid:
@@ -35,14 +45,13 @@ struct OriginTLSFailure: TLSWords {
     case .certificateWanted:
       hasIdentity
         ? "\(name) did not accept our client certificate or any of our ciphers."
-        : "\(name) wants a client certificate or other ciphers: give a certificate with --client-cert FILE --client-key FILE "
-          + "(ClientIdentity)."
+        : "\(name) wants a client certificate or other ciphers: \(Advice.giveClientCertificate)."
     case .ownAuthorityUnknown:
-      "\(name) does not trust the authority of our client certificate: use one that it accepts (--client-cert)."
+      "\(name) does not trust the authority of our client certificate: use one that it accepts (\(Advice.replaceClientCertificate))."
     case .ownExpired:
       "\(name) says that our client certificate has expired: renew it, or check both clocks."
     case .ownRefused:
-      "\(name) refused our client certificate: use one that it accepts (--client-cert)."
+      "\(name) refused our client certificate: use one that it accepts (\(Advice.replaceClientCertificate))."
     case .notTLS:
       "\(name) does not speak TLS: check the port, or write http:// instead of https://."
     case .noCommonVersion:

@@ -70,7 +70,8 @@ import Testing
   func message() throws {
     let error = #expect(throws: BywayError.self) { try admit([":authority": "evil.example"]) }
     #expect(error?.message.contains("\"evil.example\"") == true)
-    #expect(error?.message.contains("--name evil.example") == true)
+    #expect(error?.message.contains("add evil.example to its names") == true)
+    #expect(error?.advice == .allowHost("evil.example"))
   }
 
   @Test("a request in absolute form passes with its mark, so that the gateway decides")

@@ -22,7 +22,7 @@ import Testing
     let refused = try await client.get("http://metrics.example:\(port)/metrics")
     #expect(refused.status == .misdirectedRequest)
     let text = String(buffer: try await refused.body.collect(upTo: 4096))
-    #expect(text.contains("use one of these, or set the option") && !text.contains("--name"), "\(text)")
+    #expect(text.contains("use one of these, or set the option") && !text.contains("to its names"), "\(text)")
     await client.shutDown()
     await server.stop()
   }

@@ -97,8 +97,9 @@ import Testing
   @Test("the refusal explains how to allow the page")
   func message() throws {
     let error = try Self.refusal(["origin": "https://app.example:443"])
-    #expect(error?.message.contains("--allow-page https://app.example if") == true)
-    #expect(try Self.refusal(["origin": "null"])?.message.contains("--allow-page") == true)
+    #expect(error?.message.contains("add https://app.example to its allowedPages if") == true)
+    #expect(error?.advice == .allowPage("https://app.example"))
+    #expect(try Self.refusal(["origin": "null"])?.message.contains("add the page's origin to its allowedPages") == true)
   }
 
   @Test(

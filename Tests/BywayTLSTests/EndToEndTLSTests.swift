@@ -37,7 +37,7 @@ import Testing
     let rig = try await HTTPSRig(allowing: [])
     let failure = await rig.failure("https://elsewhere.example/")
     #expect(failure?.code == .forbidden)
-    #expect(failure?.message.contains("--allow elsewhere.example:443") == true, "\(failure as Any)")
+    #expect(failure?.message.contains("add elsewhere.example:443 to its allowed") == true, "\(failure as Any)")
     #expect(try await rig.get("http://device/") == "origin")
   }
 

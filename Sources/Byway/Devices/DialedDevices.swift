@@ -46,10 +46,10 @@ struct DialedDevices {
   ) throws(BywayError) -> OpenDevice? {
     if let known = devices[name] { return known }
     if let peer, let own = names[peer], own.count >= perPeer, !removeLongestAway(of: own) {
-      throw BywayError(
-        .refused,
+      throw BywayError(.refused, advice: .raise(.namesPerPeer), processing: .none) { advice in
         "A gateway that has dialed is refused, because its address has \(own.count) names already: allow more with "
-          + "--max-names-per-peer, or have gateways show certificates (a hub with tls: and ca=).", processing: .none)
+          + "\(advice), or have gateways show certificates (a hub with tls: and ca=)."
+      }
     }
     guard devices.count < limit || removeLongestAway(of: devices.keys) else { return nil }
     let device = make()

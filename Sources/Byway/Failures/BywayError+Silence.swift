@@ -4,12 +4,14 @@ extension BywayError {
   /// Returns the error for a request without a response in time.
   /// - Parameters:
   ///   - time: the time limit; `nil` if the request's own deadline has passed.
-  ///   - option: the option that sets the limit.
+  ///   - setting: the name of the setting with the limit.
   static func noResponse(
-    from name: String, within time: TimeAmount? = nil, _ option: String? = nil
+    from name: String, within time: TimeAmount? = nil, _ setting: String? = nil
   ) -> BywayError {
     let wait = time.map { "within \($0.inSeconds)" } ?? "before the deadline of the request"
-    return BywayError(.timedOut, "\(name) sent no response \(wait)\(option.map { " (\($0))" } ?? "").")
+    var error = BywayError(.timedOut, "\(name) sent no response \(wait)\(setting.map { " (\($0))" } ?? "").")
+    if setting != nil { error.advice = .raise(.responseTimeout) }
+    return error
   }
 }
 

@@ -82,6 +82,8 @@ public struct BywayError: Error, Sendable {
   public var processing: Processing
   /// The underlying error, if any.
   public var cause: (any Error)?
+  /// The setting to change, which the message names too; `nil` if none helps.
+  package var advice: Advice?
   /// Further facts for the diagnosis of a link: ``UnexpectedPeer``, ``ProgramEnd`` and the like.
   package var evidence: (any Sendable)?
 
@@ -96,6 +98,16 @@ public struct BywayError: Error, Sendable {
     self.message = message
     self.processing = processing
     self.cause = cause
+  }
+
+  /// Creates an error with advice.
+  /// - Parameter message: makes the message, which contains the text of the advice.
+  package init(
+    _ code: Code, advice: Advice, processing: Processing = .possible, cause: (any Error)? = nil,
+    _ message: (Advice) -> String
+  ) {
+    self.init(code, message(advice), processing: processing, cause: cause)
+    self.advice = advice
   }
 }
 

@@ -1,7 +1,7 @@
 package import Logging
 import Primitives
 
-/// A transport that can watch its ports. For `--discover`.
+/// A transport that can watch its ports.
 package protocol PortWatching: PortListing {
   /// Returns the list of ports, at once and after each change. Ends when it has no reader any more.
   /// - Parameters:

@@ -54,6 +54,6 @@ package struct Report: Sendable {
     }
   }
 
-  /// The diagnoses with a remedy for `--fix`, in the order of the checks.
+  /// The diagnoses with a remedy, in the order of the checks.
   package var mendable: [Diagnosis] { steps.compactMap(\.diagnosis).filter { $0.remedy != nil } }
 }

@@ -6,11 +6,11 @@ import Primitives
 struct NamedServer: Sendable, Hashable {
   /// The source of the name.
   enum Source: Sendable, Hashable {
-    /// `--origin`
+    /// The gateway's configuration.
     case origin
-    /// A client's request, permitted by `--allow`.
+    /// A client's request, permitted by an ``AllowRule``.
     case client
-    /// `--upstream-proxy`
+    /// The address of an ``UpstreamProxy``.
     case upstreamProxy
   }
 
@@ -24,10 +24,14 @@ enum OriginFailure {
     if let error = error as? BywayError { return error }
     let reason = ConnectFailure(error)
     if case .timeout = reason {
-      let message = "\(server.name) did not accept a connection in time (--connect-timeout)."
-      return BywayError(.timedOut, message, processing: .none, cause: error)
+      return BywayError(.timedOut, advice: .raise(.connectTimeout), processing: .none, cause: error) { advice in
+        "\(server.name) did not accept a connection in time (\(advice))."
+      }
     }
-    return BywayError(.originUnavailable, message(reason, server), processing: .none, cause: error)
+    var failure = BywayError(.originUnavailable, message(reason, server), processing: .none, cause: error)
+    if case .system(ECONNREFUSED) = reason { failure.advice = server.source.correction }
+    if case .system(ENOENT) = reason { failure.advice = server.source.correction }
+    return failure
   }
 
   private static func message(_ reason: ConnectFailure, _ server: NamedServer) -> String {
@@ -45,9 +49,20 @@ enum OriginFailure {
 
   private static func advice(_ source: NamedServer.Source) -> String {
     switch source {
-    case .origin: "start the origin, or correct --origin"
+    case .origin: "start the origin, or \(Advice.correctOrigin)"
     case .client: "start the server there, or check the port"
-    case .upstreamProxy: "start it, or correct --upstream-proxy"
+    case .upstreamProxy: "start it, or \(Advice.correctUpstreamProxy)"
+    }
+  }
+}
+
+extension NamedServer.Source {
+  /// The advice if nothing is there; `nil` if this gateway did not choose the server.
+  fileprivate var correction: Advice? {
+    switch self {
+    case .origin: .correctOrigin
+    case .client: nil
+    case .upstreamProxy: .correctUpstreamProxy
     }
   }
 }

@@ -58,11 +58,12 @@ public struct UpstreamProxy: Sendable, CustomStringConvertible {
   }
 
   var loginRefused: BywayError {
-    let message =
-      authorization == nil
-      ? "The proxy \(self) wants a login: give it with --upstream-proxy http://USER:PASSWORD@HOST:PORT."
-      : "The proxy \(self) refuses the login in --upstream-proxy: correct it."
-    return BywayError(.forbidden, message, processing: .none)
+    let isMissing = authorization == nil
+    return BywayError(
+      .forbidden, advice: isMissing ? .giveProxyLogin : .correctUpstreamProxy, processing: .none
+    ) { advice in
+      "The proxy \(self) \(isMissing ? "wants a login" : "refuses our login"): \(advice)."
+    }
   }
 
   private func upstream(

@@ -7,7 +7,6 @@ import NIOCore
 final class GatewayRouter: ExchangeHandler {
   /// The maximum number of targets, besides the origin, with pooled connections.
   private static let targetLimit = 64
-  private static let responseOption = "--response-timeout"
 
   private let rules: RoutingRules
   private let generation: GatewayRules.Generation
@@ -122,7 +121,7 @@ final class GatewayRouter: ExchangeHandler {
       http2.patience = .zero
       http2.connectTimeout = configuration.connectTimeout
       http2.responseTimeout = configuration.responseTimeout
-      http2.responseOption = responseOption
+      http2.responseOption = "\(Advice.raise(.responseTimeout))"
       http2.unavailable = .originUnavailable
       http2.http2 = .init(liveness: configuration.originLiveness)
       return HTTP2Upstream(
@@ -137,7 +136,7 @@ final class GatewayRouter: ExchangeHandler {
     http1.maximumConnections = configuration.maximumOriginConnections
     http1.connectTimeout = configuration.connectTimeout
     http1.responseTimeout = configuration.responseTimeout
-    http1.responseOption = responseOption
+    http1.responseOption = "\(Advice.raise(.responseTimeout))"
     http1.bodyTimeout = configuration.bodyTimeout
     http1.capitalizesFieldNames = configuration.capitalizesFieldNames
     return way.upstream(on: eventLoop, hop: hop, configuration: http1)

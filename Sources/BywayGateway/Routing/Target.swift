@@ -18,7 +18,7 @@ enum Target: Hashable {
 /// The rules that decide the target of a request.
 ///
 /// A request goes to the origin, regardless of the host that it names, unless it explicitly names another target: with CONNECT,
-/// in absolute form through a proxy, or by an authority that an exact `--allow` rule names.
+/// in absolute form through a proxy, or by an authority that an exact ``AllowRule`` names.
 struct RoutingRules: Sendable {
   /// The origin's host and port.
   let origin: Authority?
@@ -87,8 +87,8 @@ struct RoutingRules: Sendable {
   }
 
   private func forbidden(_ target: Authority) -> BywayError {
-    BywayError(
-      .forbidden, "This gateway does not reach \(target): start it with --allow \(target) if it should.",
-      processing: .none)
+    BywayError(.forbidden, advice: .allow("\(target)"), processing: .none) { advice in
+      "This gateway does not reach \(target): \(advice)."
+    }
   }
 }

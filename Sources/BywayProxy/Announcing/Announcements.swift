@@ -15,8 +15,9 @@ package struct AnnouncementRules: Sendable {
   package init(suffixes: [String], listen: Link) throws {
     guard let domain = suffixes.map({ $0.lowercased() }).first(where: { $0 == "local" || $0.hasSuffix(".local") })
     else {
-      throw BywayError(
-        .invalidAddress, "Published names end in .local, such as printer.local: add --suffix local.")
+      throw BywayError(.invalidAddress, advice: .addSuffix("local")) { advice in
+        "Published names end in .local, such as printer.local: \(advice)."
+      }
     }
     guard ["tcp", "tls"].contains(listen.address.scheme), let host = try? listen.address.hostPort().host,
       (try? Host(host))?.isLoopback == false

@@ -2,7 +2,7 @@ import Byway
 import Logging
 import NIOCore
 
-/// Publishes a proxy's devices in the network by DNS-SD, while Avahi's daemon is running. `--discover dns-sd`.
+/// Publishes a proxy's devices in the network by DNS-SD, while Avahi's daemon is running.
 ///
 /// Start, reload and stop must not overlap.
 actor Announcer {

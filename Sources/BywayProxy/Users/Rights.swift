@@ -63,7 +63,7 @@ package struct Rights: Sendable {
           throw line.flaw(
             in: file,
             "\"\(String(word).visible)\" is not a device: write its name, the beginning of names and * (board-*), * for "
-              + "every device, or \(Resource.mainWord) for the one of --link")
+              + "every device, or \(Resource.mainWord) for the default device")
         }
       }
     }

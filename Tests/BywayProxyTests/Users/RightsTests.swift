@@ -44,7 +44,7 @@ import Testing
       ("alice printer", "rights, line 1: \"alice printer\" is not a right: write USER = DEVICE"),
       ("\n\nalice = printer_2", "rights, line 3: \"printer_2\" is not a device"),
       ("alice = -x", "\"-x\" is not a device"), ("alice = p*r", "\"p*r\" is not a device"),
-      ("alice = @main", "@default for the one of --link"), ("alice =", "no device behind the ="),
+      ("alice = @main", "@default for the default device"), ("alice =", "no device behind the ="),
       ("= printer", "\"\" cannot be a user"), ("a:b = printer", "cannot be a user"),
       ("al\u{7}ice = printer", "\"al?ice\" cannot be a user"),
       ("al\u{202E}ice = printer", "\"al?ice\" cannot be a user"),

@@ -35,9 +35,10 @@ enum DescriptorFailure {
   }
 
   static func open(_ address: LinkAddress, _ place: SocketAddress) -> BywayError {
-    unavailable(
+    BywayError(.linkUnavailable, advice: .allowOtherMachines, processing: .none) { advice in
       "\(address) listens on \(place.ipAddress ?? ""):\(place.port ?? 0), which other machines reach, and nothing "
-        + "protects it: write 127.0.0.1 into ListenStream=, or a path. A proxy has --listen-anywhere.")
+        + "protects it: write 127.0.0.1 into ListenStream=, or a path. \(advice)"
+    }
   }
 
   static func unknownFamily(_ address: LinkAddress) -> BywayError {

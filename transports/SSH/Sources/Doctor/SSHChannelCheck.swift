@@ -47,8 +47,8 @@ struct SSHChannelCheck: Check {
     case (.connectFailed, .port(let place, let port)):
       Diagnosis(
         .nobodyListens,
-        "\(host) cannot connect to \(place):\(port) from there: start \"byway gateway --link tcp://127.0.0.1:\(port)\" there, or "
-          + "correct tcp= in the link.")
+        "\(host) cannot connect to \(place):\(port) from there: "
+          + "\(Advice.startGateway(listeningOn: "tcp://127.0.0.1:\(port)")), or correct tcp= in the link.")
     default: Diagnosis(.notConnected, error.message)
     }
   }
@@ -58,12 +58,13 @@ struct SSHChannelCheck: Check {
     case .missing:
       Diagnosis(
         .noFile,
-        "There is no socket \(path) on \(host): start \"byway gateway --link unix:\(path)\" there, or correct the path."
+        "There is no socket \(path) on \(host): \(Advice.startGateway(listeningOn: "unix:\(path)")), or correct the path."
       )
     case .stale:
       Diagnosis(
         .nobodyListens,
-        "No program seems to listen on \(path) on \(host) any more: start \"byway gateway --link unix:\(path)\" there.")
+        "No program seems to listen on \(path) on \(host) any more: "
+          + "\(Advice.startGateway(listeningOn: "unix:\(path)")).")
     case .denied:
       Diagnosis(
         .noPermission,
