@@ -60,8 +60,8 @@ public final class Gateway: Sendable {
   ///   - configuration: the new configuration.
   ///   - patience: how long requests from a removed link may continue.
   /// - Throws: `BywayError` if it cannot listen on a link, or the origin cannot be used. Then nothing has changed.
-  public func reload(_ configuration: GatewayConfiguration, within patience: TimeAmount) async throws {
-    try await prepare(configuration).complete(within: patience)
+  public func reload(_ configuration: GatewayConfiguration, within patience: Duration) async throws {
+    try await prepare(configuration).complete(within: TimeAmount(patience))
   }
 
   /// Opens the links that another configuration needs. It takes effect when the changeover is committed. One call at a time.
@@ -97,8 +97,8 @@ public final class Gateway: Sendable {
   package func lineStatistics() async -> [LineStatistics] { await acceptor.lineStatistics() }
 
   /// Accepts no more links, lets running requests finish within that time, then closes the remaining connections.
-  public func stop(within patience: TimeAmount) async {
-    await acceptor.stop(within: patience)
+  public func stop(within patience: Duration) async {
+    await acceptor.stop(within: TimeAmount(patience))
     await rules.shutDown()
   }
 }

@@ -1,7 +1,6 @@
 public import Byway
 public import BywayTLS
 public import Logging
-public import NIOCore
 
 /// The configuration of a gateway: its links, its origin, and its limits.
 public struct GatewayConfiguration: Sendable {
@@ -37,12 +36,12 @@ public struct GatewayConfiguration: Sendable {
   /// wait here, where all clients of the link look like one.
   public var maximumOriginConnections = streams
   /// The time limit for connecting to an origin, including TLS; 10 s by default.
-  public var connectTimeout = TimeAmount.seconds(10)
+  public var connectTimeout = Duration.seconds(10)
   /// The time limit from the end of a request to the head of its response.
-  public var responseTimeout = TimeAmount.seconds(60)
+  public var responseTimeout = Duration.seconds(60)
   /// The maximum pause within a response's body of declared length; `nil`: no limit. A body without a declared length may pause
   /// for any time.
-  public var bodyTimeout: TimeAmount? = .minutes(5)
+  public var bodyTimeout: Duration? = .seconds(300)
   /// When a link counts as dead while requests run; `nil`: only when the transport reports it.
   public var liveness: Liveness? = .ofClient
   /// The same for the connection to an HTTP/2 origin.

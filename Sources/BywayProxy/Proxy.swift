@@ -81,8 +81,8 @@ public final class Proxy: Sendable {
   ///   - configuration: the new configuration.
   ///   - patience: how long clients of a closed address may continue.
   /// - Throws: `BywayError` if it cannot listen on an address, or a name is invalid. Then nothing has changed.
-  public func reload(_ configuration: ProxyConfiguration, within patience: TimeAmount) async throws {
-    try await prepare(configuration).complete(within: patience)
+  public func reload(_ configuration: ProxyConfiguration, within patience: Duration) async throws {
+    try await prepare(configuration).complete(within: TimeAmount(patience))
   }
 
   /// Opens the sockets that another configuration needs. It takes effect when the changeover is committed. One call at a time.
@@ -140,10 +140,10 @@ public final class Proxy: Sendable {
   package func lineStatistics() async -> LineStatistics? { await devices().first { $0.name == nil }?.status.line }
 
   /// Accepts no more connections, lets running requests finish within that time, then closes remaining connections and the link.
-  public func stop(within patience: TimeAmount) async {
+  public func stop(within patience: Duration) async {
     await announcer.stop()
     shared.endEvents()
-    await acceptor.stop(within: patience)
+    await acceptor.stop(within: TimeAmount(patience))
     await shared.shutDown()
   }
 }

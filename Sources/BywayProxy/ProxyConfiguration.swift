@@ -1,6 +1,5 @@
 public import Byway
 public import Logging
-public import NIOCore
 
 /// The configuration of a proxy: its address, its devices, and its clients.
 public struct ProxyConfiguration: Sendable {
@@ -31,7 +30,7 @@ public struct ProxyConfiguration: Sendable {
   /// The maximum number of open client connections. Further clients wait until one is closed.
   public var maximumConnections = 1024
   /// How long a request waits for a device that cannot be reached; then it is answered with 503.
-  public var patience = TimeAmount.seconds(5)
+  public var patience = Duration.seconds(5)
   /// When the link counts as dead while requests run; `nil`: only when the transport reports it.
   public var liveness: Liveness? = .ofServer
   /// Observers of each exchange, for metrics and an access log.

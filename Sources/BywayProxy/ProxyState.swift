@@ -213,7 +213,8 @@ extension DeviceFinder {
 extension OpenDevice.Terms {
   fileprivate init(_ configuration: ProxyConfiguration, hop: String) {
     self.init(
-      hop: hop, patience: configuration.patience, liveness: configuration.liveness, logger: configuration.logger)
+      hop: hop, patience: TimeAmount(configuration.patience), liveness: configuration.liveness,
+      logger: configuration.logger)
   }
 }
 

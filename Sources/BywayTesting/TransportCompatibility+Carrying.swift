@@ -54,9 +54,9 @@ extension TransportCompatibility {
         let channel = try await connect(to: address)
         defer { channel.close(promise: nil) }
         let pattern = Pattern(seed: round)
-        try await channel.writeAndFlush(pattern.slice(at: 0, count: 5_000)).within(stepLimit, "take bytes").get()
+        try await channel.writeAndFlush(pattern.slice(at: 0, count: 5_000)).within(limit, "take bytes").get()
         try await letTheFarEndBeFaster(round)
-        let near = try await LinkEnd.own(channel, limit: stepLimit)
+        let near = try await LinkEnd.own(channel, limit: limit)
         try await near.read(pattern, count: 5_000)
         // The transport may allow only one link at a time.
         try await near.close()
@@ -68,12 +68,12 @@ extension TransportCompatibility {
       for round in 0..<10 {
         let channel = try await connect(to: dialed)
         defer { channel.close(promise: nil) }
-        let far = try await LinkEnd.own(accept(from: channels), limit: stepLimit)
+        let far = try await LinkEnd.own(accept(from: channels), limit: limit)
         defer { far.channel.close(promise: nil) }
         try await far.write(Pattern(seed: round), count: 5_000)
         try await far.end()
         try await letTheFarEndBeFaster(round)
-        let near = try await LinkEnd.own(channel, limit: stepLimit)
+        let near = try await LinkEnd.own(channel, limit: limit)
         try await near.read(Pattern(seed: round), count: 5_000)
         try await near.readEnd()
         far.channel.close(promise: nil)
@@ -108,7 +108,7 @@ extension TransportCompatibility {
       try await withThrowingTaskGroup(of: Void.self) { tasks in
         for seed in 1...linksAtOnce {
           tasks.addTask {
-            let near = try await LinkEnd.own(connect(to: address), limit: stepLimit)
+            let near = try await LinkEnd.own(connect(to: address), limit: limit)
             defer { near.channel.close(promise: nil) }
             let pattern = Pattern(seed: seed)
             // All are open concurrently, as none ends before it has answered twice.

@@ -46,7 +46,7 @@ extension TransportCompatibility {
       }
     case .echo:
       guard let dying else { return }
-      let near = try await LinkEnd.own(connect(to: dying), limit: stepLimit)
+      let near = try await LinkEnd.own(connect(to: dying), limit: limit)
       try await near.write(Pattern(), count: 1)
       try await expectAnEnd(of: near)
       try await near.close()
@@ -78,7 +78,7 @@ extension TransportCompatibility {
   }
 
   private func openAndClose(_ address: LinkAddress) async throws {
-    let near = try await LinkEnd.own(connect(to: address), limit: stepLimit)
+    let near = try await LinkEnd.own(connect(to: address), limit: limit)
     try await near.write(Pattern(), count: 1)
     try await near.read(Pattern(), count: 1)
     try await near.close()

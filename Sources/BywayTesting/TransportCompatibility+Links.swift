@@ -4,7 +4,10 @@ import NIOCore
 
 /// The links for the checks.
 extension TransportCompatibility {
-  var context: LinkContext { context(until: .now() + stepLimit) }
+  /// The limit of a step for channels.
+  var limit: TimeAmount { TimeAmount(stepLimit) }
+
+  var context: LinkContext { context(until: .now() + limit) }
 
   func context(until deadline: NIODeadline) -> LinkContext {
     LinkContext(
@@ -14,7 +17,7 @@ extension TransportCompatibility {
 
   func connect(to address: LinkAddress) async throws -> any Channel {
     let (transport, context) = (transport, context)
-    return try await within(stepLimit, "connect") { try await transport.connect(to: address, context: context) }
+    return try await within(limit, "connect") { try await transport.connect(to: address, context: context) }
   }
 
   /// Listens while the body runs, and passes it the address to dial.
@@ -23,7 +26,7 @@ extension TransportCompatibility {
   ) async throws {
     let address = try address()
     let (transport, context) = (transport, context)
-    let listener = try await within(stepLimit, "listen") {
+    let listener = try await within(limit, "listen") {
       try await transport.listen(on: address, context: context)
     }
     do {
@@ -32,12 +35,12 @@ extension TransportCompatibility {
       await listener.close()
       throw error
     }
-    try await within(stepLimit, "close its listener") { await listener.close() }
+    try await within(limit, "close its listener") { await listener.close() }
   }
 
   /// Returns the remote end of the next connection.
   func accept(from channels: AsyncThrowingStream<any Channel, any Error>) async throws -> any Channel {
-    let channel = try await within(stepLimit, "accept") {
+    let channel = try await within(limit, "accept") {
       var iterator = channels.makeAsyncIterator()
       return try await iterator.next()
     }
@@ -50,9 +53,9 @@ extension TransportCompatibility {
     guard case .listener(let address) = farEnd else { return }
     try await withListener(address) { listener, dialed in
       let channels = listener.channels
-      let near = try await LinkEnd.own(connect(to: dialed), limit: stepLimit)
+      let near = try await LinkEnd.own(connect(to: dialed), limit: limit)
       do {
-        let far = try await LinkEnd.own(accept(from: channels), limit: stepLimit)
+        let far = try await LinkEnd.own(accept(from: channels), limit: limit)
         do {
           try await body(near, far)
         } catch {
@@ -92,7 +95,7 @@ extension TransportCompatibility {
   /// Runs the body with one link to an echo.
   func withEchoLink(_ body: (LinkEnd) async throws -> Void) async throws {
     try await withEcho { address in
-      let near = try await LinkEnd.own(connect(to: address), limit: stepLimit)
+      let near = try await LinkEnd.own(connect(to: address), limit: limit)
       do {
         try await body(near)
       } catch {

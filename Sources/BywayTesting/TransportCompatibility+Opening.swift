@@ -30,8 +30,8 @@ extension TransportCompatibility {
     var dialedAddress: LinkAddress?
     try await withListener(address) { listener, dialed in
       let channels = listener.channels
-      let near = try await LinkEnd.own(connect(to: dialed), limit: stepLimit)
-      let far = try await LinkEnd.own(accept(from: channels), limit: stepLimit)
+      let near = try await LinkEnd.own(connect(to: dialed), limit: limit)
+      let far = try await LinkEnd.own(accept(from: channels), limit: limit)
       old = (near, far)
       closed = (listener, channels)
       dialedAddress = dialed
@@ -42,7 +42,7 @@ extension TransportCompatibility {
       old.far.channel.close(promise: nil)
     }
     let (listener, channels) = closed
-    let further = try await within(stepLimit, "end the channels of a closed listener") {
+    let further = try await within(limit, "end the channels of a closed listener") {
       var iterator = channels.makeAsyncIterator()
       return try await iterator.next()
     }

@@ -41,7 +41,7 @@ public struct TransportCompatibility: Sendable {
   /// The maximum number of bytes on the way without a reader: buffers of the kernel, of the channel and of the medium.
   public var bufferedByteLimit = 32 << 20
   /// The time limit of each step of a check: to open, to read sent bytes, to end.
-  public var stepLimit = TimeAmount.seconds(10)
+  public var stepLimit = Duration.seconds(10)
 
   /// The group of its channels; by default the threads that the process shares.
   public var group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton

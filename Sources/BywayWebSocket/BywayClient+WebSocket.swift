@@ -25,7 +25,7 @@ extension BywayClient {
     let (tunnel, requestBody) = BodyChannel.make(on: eventLoop)
     var opening = try WebSocketOpening(url: url, protocols: protocols, fields: fields)
     opening.request.body = requestBody
-    opening.request.deadline = configuration.opening.map { .now() + $0 }
+    opening.request.deadline = configuration.opening.map { .now() + TimeAmount($0) }
     let response = try await execute(opening.request)
     let subprotocol = try opening.subprotocol(in: response)
 
@@ -56,7 +56,7 @@ extension BodyChannel {
       ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: limit)), WebSocketFrameEncoder(), ServerFrameRules(),
       NIOWebSocketFrameAggregator(
         minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 65_536, maxAccumulatedFrameSize: limit),
-      WebSocketHandler(ending, patience: configuration.closing),
+      WebSocketHandler(ending, patience: TimeAmount(configuration.closing)),
     ])
     let result = try NIOAsyncChannel<WebSocket.Message, WebSocketHandler.Outgoing>(
       wrappingChannelSynchronously: channel)

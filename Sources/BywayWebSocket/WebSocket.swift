@@ -25,9 +25,9 @@ public struct WebSocket: Sendable {
     /// The maximum size of a received message in bytes; a larger one ends the WebSocket with code 1009.
     public var maximumMessageSize = 16 << 20
     /// How long the server may take to close after this end has closed.
-    public var closing = TimeAmount.seconds(5)
+    public var closing = Duration.seconds(5)
     /// How long the opening may take; `nil`: the client's limit for a request.
-    public var opening: TimeAmount?
+    public var opening: Duration?
 
     /// Messages of up to 16 MiB, and 5 seconds for the server to close.
     public static var defaults: Configuration { Configuration() }

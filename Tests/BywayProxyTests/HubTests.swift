@@ -21,7 +21,7 @@ import Testing
 
   private func proxy(
     hubs: [String], devices: [Device] = [], sharing: GatewaySharing = .newest,
-    mostDialed: Int = DeviceDirectory.usualDialed, perPeer: Int = .max, patience: TimeAmount = .seconds(1)
+    mostDialed: Int = DeviceDirectory.usualDialed, perPeer: Int = .max, patience: Duration = .seconds(1)
   ) throws -> ProxyConfiguration {
     var configuration = ProxyConfiguration(
       devices: try DeviceDirectory(
@@ -240,7 +240,7 @@ import Testing
   func oneOfTwo() async throws {
     let hub = "loopback:hub-\(UInt64.random(in: 0 ... .max))"
     let hubs = ["\(hub)-1?open=listen", "\(hub)-2?open=listen"]
-    let proxy = try await start(proxy(hubs: hubs, patience: .minutes(5)))
+    let proxy = try await start(proxy(hubs: hubs, patience: .seconds(300)))
     _ = try await gateway("printer", at: "\(hub)-1?open=dial")
     let camera = try await gateway("camera", at: "\(hub)-2?open=dial")
     for name in ["printer", "camera"] {

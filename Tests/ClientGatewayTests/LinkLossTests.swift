@@ -21,7 +21,7 @@ import Testing
     try await Gateway.start(GatewayConfiguration(links: [link], origin: .handler(handler)))
   }
 
-  private func client(patience: TimeAmount = .seconds(20)) -> BywayClient {
+  private func client(patience: Duration = .seconds(20)) -> BywayClient {
     var configuration = BywayClient.Configuration.defaults
     configuration.patience = patience
     return BywayClient(link, configuration: configuration)

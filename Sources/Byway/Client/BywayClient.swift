@@ -17,9 +17,9 @@ public final class BywayClient: Sendable {
     /// Called in this order; the link is the end of the chain.
     public var interceptors: [any Interceptor] = []
     /// The deadline of a request without its own: from sending to the response's head.
-    public var timeout: TimeAmount = .seconds(30)
+    public var timeout: Duration = .seconds(30)
     /// How long a request waits for a link that is down. Zero: the first failure is final.
-    public var patience: TimeAmount = .seconds(10)
+    public var patience: Duration = .seconds(10)
     /// When a link counts as dead while requests run; `nil`: only when the transport reports it.
     public var liveness: Liveness? = .ofServer
     /// Silent by default, as usual for a library.
@@ -48,7 +48,8 @@ public final class BywayClient: Sendable {
     self.configuration = configuration
     let eventLoop = configuration.eventLoop ?? MultiThreadedEventLoopGroup.singleton.next()
     let terms = OpenDevice.Terms(
-      hop: nil, patience: configuration.patience, liveness: configuration.liveness, logger: configuration.logger)
+      hop: nil, patience: TimeAmount(configuration.patience), liveness: configuration.liveness,
+      logger: configuration.logger)
     self.devices = DeviceTable(devices, terms, on: eventLoop)
     let exchanges = ExchangeClient(
       DeviceRouter(self.devices), on: LoopExecutor(eventLoop),
@@ -74,7 +75,7 @@ public final class BywayClient: Sendable {
   public func execute(_ request: Request) async throws -> Response {
     if let authority = request.head.authority { try Request.checkAuthority(authority) }
     var request = request
-    if request.deadline == nil { request.deadline = .now() + configuration.timeout }
+    if request.deadline == nil { request.deadline = .now() + TimeAmount(configuration.timeout) }
     return try await chain(request)
   }
 
@@ -85,14 +86,14 @@ public final class BywayClient: Sendable {
 
   /// Measures a round trip over the default device's link with an HTTP/2 PING, which the remote end's HTTP/2 layer answers.
   /// - Throws: ``BywayError`` with code `invalidRequest` on a link with `http=1.1`, which has no ping.
-  public func ping() async throws -> TimeAmount {
-    try await devices.ping(nil)
+  public func ping() async throws -> Duration {
+    try await Duration(devices.ping(nil))
   }
 
   /// Measures a round trip to a device.
   /// - Throws: ``BywayError``, with code `misdirected` if there is no such device.
-  public func ping(_ device: DeviceName) async throws -> TimeAmount {
-    try await devices.ping(device)
+  public func ping(_ device: DeviceName) async throws -> Duration {
+    try await Duration(devices.ping(device))
   }
 
   /// Returns the state of its links: the default device's first, those of patterns only while they are open.

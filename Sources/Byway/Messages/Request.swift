@@ -36,8 +36,7 @@ public struct Request: Sendable {
   /// Creates a request for an `http` or `https` URL.
   /// - Throws: ``BywayError`` with code `invalidRequest` if the text is not an absolute URL, or has a user in it: credentials are not part
   ///   of a request's target (RFC 9110 §4.2.4).
-  public init(_ method: HTTPRequest.Method = .get, url: String, body: Body = .empty, timeout: TimeAmount? = nil) throws
-  {
+  public init(_ method: HTTPRequest.Method = .get, url: String, body: Body = .empty, timeout: Duration? = nil) throws {
     guard let separator = url.firstRange(of: "://") else {
       throw BywayError(
         .invalidRequest, "\"\(url)\" is not an absolute URL: write http://HOST/PATH.", processing: .none)
@@ -61,7 +60,7 @@ public struct Request: Sendable {
     self.init(
       HTTPRequest(
         method: method, scheme: url[..<separator.lowerBound].lowercased(), authority: authority, path: path),
-      body: body, deadline: timeout.map { .now() + $0 })
+      body: body, deadline: timeout.map { .now() + TimeAmount($0) })
   }
 
   /// - Throws: ``BywayError`` with code `invalidRequest` if it is not a host and port, so that interceptors need not interpret it.

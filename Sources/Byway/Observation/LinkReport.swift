@@ -1,5 +1,4 @@
 import LineLayer
-public import NIOCore
 
 /// The state of the link to a device: ``BywayClient/links()``, ``BywayClient/linkChanges(lookingEvery:)``, and the same of a `Proxy`.
 ///
@@ -39,7 +38,7 @@ public struct LinkReport: Sendable, Hashable {
     /// How often a session was resumed after its line was lost.
     public let resumes: UInt64
     /// The round trip without the time on the wire; `nil` until measured.
-    public let roundTrip: TimeAmount?
+    public let roundTrip: Duration?
     /// The estimated rate of the line; `nil` if it is not paced.
     public let bytesPerSecond: Int?
   }

@@ -4,6 +4,7 @@ import NIOCore
 /// A time in seconds, as users type it, with an optional fraction.
 struct Seconds: ExpressibleByArgument, Sendable, Hashable {
   let amount: TimeAmount
+  var duration: Duration { Duration(amount) }
 
   init(_ seconds: Int64) {
     amount = .seconds(seconds)

@@ -225,7 +225,7 @@ actor Daemon<Command: DaemonCommand>: Service {
 
   private func stop(within patience: TimeAmount) async {
     await withTaskGroup(of: Void.self) { group in
-      for entry in running { group.addTask { await entry.member.stop(within: patience) } }
+      for entry in running { group.addTask { await entry.member.stop(within: Duration(patience)) } }
     }
   }
 
@@ -249,7 +249,7 @@ actor Daemon<Command: DaemonCommand>: Service {
     remove(entry)
     let key = ObjectIdentifier(entry.identity)
     draining[key] = Task { [drain] in
-      await entry.member.stop(within: drain)
+      await entry.member.stop(within: Duration(drain))
       draining[key] = nil
     }
   }

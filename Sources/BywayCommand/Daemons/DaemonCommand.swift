@@ -28,7 +28,7 @@ protocol DaemonMember: Sendable {
   /// Prepares to leave its places, which it may do one by one.
   func prepareToLeave() -> Changeover
   func waitUntilEnded() async throws
-  func stop(within patience: TimeAmount) async
+  func stop(within patience: Duration) async
   /// Returns the state of its links and origins.
   /// - Parameters:
   ///   - name: The name of its section.

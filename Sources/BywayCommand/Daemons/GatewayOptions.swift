@@ -96,9 +96,9 @@ struct GatewayOptions: MemberOptions {
     let descriptors = try DescriptorBudget(accepting: maxConnections)
     configuration.maximumConnections = descriptors.accepted
     configuration.maximumOriginConnections = min(configuration.maximumOriginConnections, descriptors.opened)
-    if let connectTimeout { configuration.connectTimeout = connectTimeout.amount }
-    if let responseTimeout { configuration.responseTimeout = responseTimeout.amount }
-    if let bodyTimeout { configuration.bodyTimeout = bodyTimeout.amount }
+    if let connectTimeout { configuration.connectTimeout = connectTimeout.duration }
+    if let responseTimeout { configuration.responseTimeout = responseTimeout.duration }
+    if let bodyTimeout { configuration.bodyTimeout = bodyTimeout.duration }
     configuration.logger = logger
     return configuration
   }

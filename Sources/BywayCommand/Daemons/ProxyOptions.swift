@@ -131,7 +131,7 @@ struct ProxyOptions: MemberOptions {
     configuration.allowedPages = allowPage
     configuration.allowedUpgrades = try UpgradeProtocol.allowed(allowUpgrade)
     configuration.maximumConnections = descriptors.accepted
-    configuration.patience = (linkTimeout ?? Seconds(5)).amount
+    configuration.patience = (linkTimeout ?? Seconds(5)).duration
     configuration.logger = logger
     try tlsInterception.apply(to: &configuration)
     return configuration

@@ -5,7 +5,7 @@ struct DemoShow: Service {
   let stage: DemoStage
   let console: DemoConsole
 
-  private static let patience = TimeAmount.seconds(1)
+  private static let patience = Duration.seconds(1)
 
   var statusLine: String { "The demo is at \(stage.url)" }
   var readyNotices: [ReadyNotice] { [ReadyNotice(words: "demo ready on \(stage.url)", facts: [("demo", stage.url)])] }

@@ -76,7 +76,7 @@ struct DemoStage {
   }
 
   /// Stops the client's side first, so that the link is idle when the gateway closes it.
-  func stop(within patience: TimeAmount) async {
+  func stop(within patience: Duration) async {
     await inspector?.stop()
     await proxy.stop(within: patience)
     await gateway.stop(within: patience)

@@ -32,7 +32,7 @@ actor LinkPinger {
     switch way {
     case .own:
       do {
-        let roundTrip = try await client.ping()
+        let roundTrip = TimeAmount(try await client.ping())
         // Fetched after each ping, because a session that has ended has no facts.
         lineFacts = await client.lineStatistics()?.report ?? lineFacts
         return roundTrip

@@ -83,7 +83,7 @@ struct Transfer: Sendable {
     // The user is waiting: if a link cannot be opened, that is reported at once, and --max-time limits the rest. A download with -C
     // - waits for a gateway that restarts.
     configuration.patience = resumes ? .seconds(5) : .zero
-    configuration.timeout = .hours(24)
+    configuration.timeout = .seconds(24 * 3600)
     configuration.interceptors = (resumes ? [HopFailures()] : []) + interceptors
     return BywayClient(link, configuration: configuration)
   }

@@ -13,7 +13,7 @@ package struct LinkProxy: Sendable {
   }
 
   private static let bodyLimit = 4096
-  private static let patience = TimeAmount.seconds(5)
+  private static let patience = Duration.seconds(5)
 
   package let address: String
   let client: BywayClient

@@ -83,7 +83,7 @@ final class GatewayRouter: ExchangeHandler {
     case .tunnel(let host, let port):
       let server = NamedServer(name: "\(Authority(host, port: port))", source: .client)
       let dialer = try generation.access.dialer(to: .tcp(host: host.text, port: Int(port)), as: server)
-      return ConnectHandler(dialer: dialer, on: eventLoop, connectTimeout: configuration.connectTimeout)
+      return ConnectHandler(dialer: dialer, on: eventLoop, connectTimeout: TimeAmount(configuration.connectTimeout))
     case .server(let scheme, let host, let port):
       if let server = servers.value(for: target) { return server }
       let address: Origin.Address =
@@ -119,8 +119,8 @@ final class GatewayRouter: ExchangeHandler {
     case .http2(let dialer):
       var http2 = HTTP2Upstream.Configuration.defaults
       http2.patience = .zero
-      http2.connectTimeout = configuration.connectTimeout
-      http2.responseTimeout = configuration.responseTimeout
+      http2.connectTimeout = TimeAmount(configuration.connectTimeout)
+      http2.responseTimeout = TimeAmount(configuration.responseTimeout)
       http2.responseOption = "\(Advice.raise(.responseTimeout))"
       http2.unavailable = .originUnavailable
       http2.http2 = .init(liveness: configuration.originLiveness)
@@ -134,10 +134,10 @@ final class GatewayRouter: ExchangeHandler {
   ) -> any Upstream {
     var http1 = HTTP1Upstream.Configuration.defaults
     http1.maximumConnections = configuration.maximumOriginConnections
-    http1.connectTimeout = configuration.connectTimeout
-    http1.responseTimeout = configuration.responseTimeout
+    http1.connectTimeout = TimeAmount(configuration.connectTimeout)
+    http1.responseTimeout = TimeAmount(configuration.responseTimeout)
     http1.responseOption = "\(Advice.raise(.responseTimeout))"
-    http1.bodyTimeout = configuration.bodyTimeout
+    http1.bodyTimeout = configuration.bodyTimeout.map { TimeAmount($0) }
     http1.capitalizesFieldNames = configuration.capitalizesFieldNames
     return way.upstream(on: eventLoop, hop: hop, configuration: http1)
   }

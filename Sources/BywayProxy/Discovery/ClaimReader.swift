@@ -5,7 +5,7 @@ import Primitives
 
 /// Asks the device at the far end of a link for its name.
 package struct ClaimReader: Sendable {
-  private static let limit = TimeAmount.seconds(5)
+  private static let limit = Duration.seconds(5)
 
   private let transports: TransportRegistry
   private let logger: Logger
