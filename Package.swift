@@ -33,6 +33,7 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
+let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 func source(_ name: String, _ dependencies: [Target.Dependency], _ settings: [SwiftSetting] = settings) -> Target {
@@ -60,7 +61,7 @@ func checks(_ folder: String, _ dependencies: [Target.Dependency]) -> Target {
 let package = Package(
   name: "byway",
   products: [
-    "Byway", "BywayTLS", "BywayGateway", "BywayProxy", "BywayInterceptors", "BywayMetrics", "BywayWebSocket",
+    "Byway", "BywayTLS", "BywayGateway", "BywayProxy", "BywayInterceptors", "BywayMetrics", "BywayService", "BywayWebSocket",
     "BywayURLSession", "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport", "SerialTransport",
     "SSHTransport", "LoopbackTransport", "DescriptorTransport",
   ].map { .library(name: $0, targets: [$0]) } + [
@@ -78,6 +79,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
     .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    // For BywayService only.
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
     // Helpers for every module: files, texts and times without Foundation.
@@ -143,6 +146,8 @@ let package = Package(
     // Metrics for any backend of swift-metrics, and the backend of the command.
     source("BywayMetrics", ["Byway", "LineLayer", coreMetrics, nioCore]),
     source("PrometheusText", [coreMetrics]),
+    // Gateways, proxies and clients in groups of swift-service-lifecycle.
+    source("BywayService", ["Byway", "BywayGateway", "BywayProxy", serviceLifecycle]),
     source("BywayTesting", ["Byway", "Primitives", nioCore, nioPosix, logging]),
     // An emulated line between pseudo-terminals.
     .systemLibrary(name: "CPseudoTerminal"),
@@ -208,8 +213,8 @@ let package = Package(
     .target(
       name: "Listings",
       dependencies: [
-        "Byway", "BywayInterceptors", "BywayTLS", "BywayURLSession", "BywayWebSocket", "LineDevices", "LineEmulation",
-        "SerialTransport", "UnixTransport", logging,
+        "Byway", "BywayGateway", "BywayInterceptors", "BywayService", "BywayTLS", "BywayURLSession", "BywayWebSocket",
+        "LineDevices", "LineEmulation", "SerialTransport", "UnixTransport", serviceLifecycle, logging,
       ],
       path: "Tests/Listings", swiftSettings: settings),
 
@@ -294,6 +299,12 @@ let package = Package(
       [
         "Byway", "BywayGateway", "BywayMetrics", "LineLayer", "LoopbackTransport", "PrometheusText", "TestPeers",
         "TestTools", "TestWire", coreMetrics, nioCore, httpTypes,
+      ]),
+    tests(
+      "BywayServiceTests",
+      [
+        "Byway", "BywayGateway", "BywayProxy", "BywayService", "LoopbackTransport", "TestTools", "UnixTransport",
+        serviceLifecycle, nioCore, logging,
       ]),
     tests(
       "BywayGatewayTests",
