@@ -1,115 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 (see LICENSE at the top of this repository) */
 
 /* One end of Byway's line protocol: byway_line.h, and docs/wire-protocol.md for the sections that comments name. */
-#include "byway_line.h"
+#include "byway_line_inner.h"
 
 #include <string.h>
 
-typedef struct byway_line line_t;
-
-/* Kinds of frames (section 2). */
-enum {
-  HELLO = 0x01,
-  OPEN = 0x02,
-  RESET = 0x03,
-  POLL = 0x04,
-  ACK = 0x40,
-  ANSWER = 0x41,
-  NOISE = 0x42,
-  DATA = 0x80,
-  DATA_ACK = 0x81,
-  LAST = 0x02 /* a flag of DATA */
-};
-
-/* How a frame came, or is to be sent. */
-enum { PLAIN = -1, COPY = 3 };
-
-/* Frames that are owed to the peer. */
-enum {
-  OWE_RESET = 1,
-  OWE_HELLO = 2,
-  OWE_OPEN = 4,
-  OWE_ANSWER = 8,
-  OWE_ACK = 16,
-  OWE_NOISE = 32,
-  OWE_POLL = 64,
-  OWE_HELLO_COPY = 128 /* the HELLO answers an OPEN */
-};
-
-/* Flags of a unit: a length has 5 bits. */
-enum { LENGTH = 0x1F, ON_THE_WAY = 0x20, ACKNOWLEDGED = 0x40, ARRIVED = 0x80 };
-
-/* Values of sections 2, 3 and 6, in milliseconds and units. */
-enum {
-  PROTOCOL = 1,
-  FIRST_WINDOW = 256,
-  LARGEST_WINDOW = 32000,
-  MOST_RUNS = 32,
-  ACK_DELAY = 10,
-  QUESTION_LIMIT = 1000,
-  OPENING_LIMIT = 300,
-  CLOSED_WINDOW = 1000,
-  SILENT_TRANSFER = 1000,
-  HOLD = 2,
-  KEEPALIVE_DIAL = 10000,
-  KEEPALIVE_LISTEN = 25000,
-  PATIENCE = 30000,
-  PATIENCE_OPENING = 5000,
-  CLOSING = 5000,
-  GRACE = 30000,
-  QUIET = 50,
-  PARTIAL = 200,
-  WAITING = 4, /* a frame is handed over when less than this waits in the driver */
-  LONG_FRAME = 30
-};
-
-#define SEND_MASK (BYWAY_LINE_SEND_UNITS - 1)
-#define TAKE_MASK (BYWAY_LINE_RECEIVE_UNITS - 1)
-
-/* ---- Numbers ---- */
-
-static uint16_t get16(const uint8_t *b) { return (uint16_t)(b[0] << 8 | b[1]); }
-
-static uint32_t get32(const uint8_t *b) { return (uint32_t)get16(b) << 16 | get16(b + 2); }
-
-static uint8_t *put16(uint8_t *b, unsigned value) {
-  b[0] = (uint8_t)(value >> 8);
-  b[1] = (uint8_t)value;
-  return b + 2;
-}
-
-static uint8_t *put32(uint8_t *b, uint32_t value) { return put16(put16(b, value >> 16), value & 0xFFFF); }
-
-/* How far a is ahead of b: numbers of units and transmissions, modulo 65,536. */
-static int ahead(unsigned a, unsigned b) { return (int16_t)(uint16_t)(a - b); }
-
-/* Whether the time has come. */
-static int due(uint32_t time, uint32_t now) { return (int32_t)(now - time) >= 0; }
-
-/* ---- CRC-32C (section 1) ---- */
-
-static const uint32_t crc_table[16] = {0x00000000, 0x105EC76F, 0x20BD8EDE, 0x30E349B1, 0x417B1DBC, 0x5125DAD3, 0x61C69362, 0x7198540D,
-                                       0x82F63B78, 0x92A8FC17, 0xA24BB5A6, 0xB21572C9, 0xC38D26C4, 0xD3D3E1AB, 0xE330A81A, 0xF36E6F75};
-
-static uint32_t crc(uint32_t state, const uint8_t *bytes, size_t count) {
-  while (count--) {
-    state ^= *bytes++;
-    state = state >> 4 ^ crc_table[state & 15];
-    state = state >> 4 ^ crc_table[state & 15];
-  }
-  return state;
-}
-
 /* The check of a body: sealed from kind 0x40 on. */
 static uint32_t check_of(const line_t *l, const uint8_t *body, size_t count) {
-  return ~crc(body[0] >= ACK ? l->seal : 0xFFFFFFFF, body, count);
+  return ~byway_crc(body[0] >= ACK ? l->seal : 0xFFFFFFFF, body, count);
 }
 
 /* Takes the session's name, for the seal and the sync word. */
 static void set_seal(line_t *l) {
   uint8_t name[8];
   put32(put32(name, l->session), l->incarnation);
-  l->seal = crc(0xFFFFFFFF, name, 8);
+  l->seal = byway_crc(0xFFFFFFFF, name, 8);
 }
 
 /* ---- Timers (section 6) ---- */
@@ -140,8 +45,6 @@ static void occupy(line_t *l, uint32_t count, uint32_t now) {
   l->wire_end += part >> 16;
   l->wire_part = (uint16_t)part;
 }
-
-static int confirmed(const line_t *l) { return l->state == BYWAY_LINE_OPEN; }
 
 static int opening(const line_t *l) { return l->state == BYWAY_LINE_ASKING || l->state == BYWAY_LINE_OPENING; }
 
@@ -821,288 +724,7 @@ static int take_frame(line_t *l, const uint8_t *b, size_t count, int strength, i
   return 1;
 }
 
-/* ---- COBS (section 1) ---- */
-
-/* Decodes in place, and returns the length, or -1. */
-static int cobs_decode(uint8_t *b, unsigned count) {
-  unsigned from = 0, to = 0;
-  while (from < count) {
-    unsigned code = b[from++];
-    if (from + code - 1 > count) return -1;
-    memmove(b + to, b + from, code - 1);
-    from += code - 1;
-    to += code - 1;
-    if (code < 255 && from < count) b[to++] = 0;
-  }
-  return (int)to;
-}
-
-/* Encodes count bytes to where they overlap what was encoded before: to is 1 + count / 254 bytes before from. Returns the length. */
-static unsigned cobs_encode(uint8_t *to, const uint8_t *from, unsigned count) {
-  uint8_t *code = to, *at = to + 1;
-  const uint8_t *limit = from + count;
-  while (from < limit) {
-    uint8_t byte = *from++;
-    if (byte) *at++ = byte;
-    if (!byte || (at - code == 255 && from < limit)) {
-      *code = (uint8_t)(at - code);
-      code = at++;
-    }
-  }
-  *code = (uint8_t)(at - code);
-  return (unsigned)(at - to);
-}
-
-/* ---- Correction (section 7) ---- */
-
 #if BYWAY_LINE_CORRECTION
-
-/* Wrong bytes in a word that each strength corrects. */
-static const uint8_t wrong_of[12] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16};
-
-/* Multiplies in the field of 256 elements, without tables. */
-static uint8_t multiply(uint8_t a, uint8_t b) {
-  unsigned product = 0, shifted = a;
-  for (; b; b >>= 1) {
-    if (b & 1) product ^= shifted;
-    shifted <<= 1;
-    if (shifted & 0x100) shifted ^= 0x11D;
-  }
-  return (uint8_t)product;
-}
-
-/* The inverse is the power 254. */
-static uint8_t inverse(uint8_t a) {
-  uint8_t power = multiply(a, a), product = power;
-  int i;
-  for (i = 0; i < 6; i++) {
-    power = multiply(power, power);
-    product = multiply(product, power);
-  }
-  return product;
-}
-
-/* A word of interleaved words: data bytes of the frame, and behind them parity. */
-struct word {
-  uint8_t *bytes;
-  uint16_t data;    /* of the frame, all words */
-  uint8_t words, index;
-  uint8_t parity;   /* 2t */
-  uint16_t length;  /* of this word, with parity */
-};
-
-static struct word word_at(uint8_t *bytes, unsigned data, unsigned words, unsigned index, unsigned wrong) {
-  struct word w;
-  w.bytes = bytes;
-  w.data = (uint16_t)data;
-  w.words = (uint8_t)words;
-  w.index = (uint8_t)index;
-  w.parity = (uint8_t)(2 * wrong);
-  w.length = (uint16_t)((data - index + words - 1) / words + 2 * wrong);
-  return w;
-}
-
-/* Byte i of a word: that of the highest power first. */
-static uint8_t *byte_of(const struct word *w, unsigned i) {
-  unsigned own = w->length - (unsigned)w->parity;
-  if (i < own) return w->bytes + i * w->words + w->index;
-  return w->bytes + w->data + (i - own) * w->words + w->index;
-}
-
-static unsigned words_for(unsigned data, unsigned wrong) { return (data + 254 - 2 * wrong) / (255 - 2 * wrong); }
-
-/* Writes the parity of a word: the remainder of a division by the generator. */
-static void add_parity(const struct word *w) {
-  uint8_t generator[2 * BYWAY_LINE_MOST_WRONG + 8], rest[2 * BYWAY_LINE_MOST_WRONG + 8], root = 1;
-  unsigned n = w->parity, i, j;
-  /* Coefficients of the generator from the lowest power on. That of the highest, which is 1, is left out. */
-  memset(generator, 0, sizeof generator);
-  generator[0] = 1;
-  for (i = 0; i < n; i++) {
-    for (j = i + 1; j > 0; j--) generator[j] = multiply(generator[j], root) ^ generator[j - 1];
-    generator[0] = multiply(generator[0], root);
-    root = multiply(root, 2);
-  }
-  memset(rest, 0, sizeof rest);
-  for (i = 0; i < w->length - n; i++) {
-    uint8_t factor = *byte_of(w, i) ^ rest[n - 1];
-    for (j = n - 1; j > 0; j--) rest[j] = rest[j - 1] ^ multiply(factor, generator[j]);
-    rest[0] = multiply(factor, generator[0]);
-  }
-  for (i = 0; i < n; i++) *byte_of(w, w->length - n + i) = rest[n - 1 - i];
-}
-
-/* The syndromes of a word. Returns 0 if all are zero: nothing is wrong. */
-static int syndromes(const struct word *w, uint8_t *s) {
-  uint8_t root = 1, any = 0;
-  unsigned i, j;
-  for (j = 0; j < w->parity; j++) {
-    s[j] = 0;
-    for (i = 0; i < w->length; i++) s[j] = multiply(s[j], root) ^ *byte_of(w, i);
-    any |= s[j];
-    root = multiply(root, 2);
-  }
-  return any;
-}
-
-/* The polynomial that locates the wrong bytes, by Berlekamp and Massey. Returns its degree. */
-static unsigned locate(const uint8_t *s, unsigned count, uint8_t *locator) {
-  uint8_t before[2 * BYWAY_LINE_MOST_WRONG + 8], saved[2 * BYWAY_LINE_MOST_WRONG + 8], last = 1;
-  unsigned degree = 0, shift = 1, i, j;
-  memset(locator, 0, count + 1);
-  memset(before, 0, sizeof before);
-  locator[0] = before[0] = 1;
-  for (i = 0; i < count; i++, shift++) {
-    uint8_t d = s[i], factor;
-    for (j = 1; j <= degree; j++) d ^= multiply(locator[j], s[i - j]);
-    if (!d) continue;
-    memcpy(saved, locator, count + 1);
-    factor = multiply(d, inverse(last));
-    for (j = shift; j <= count; j++) locator[j] ^= multiply(factor, before[j - shift]);
-    if (2 * degree > i) continue;
-    degree = i + 1 - degree;
-    memcpy(before, saved, count + 1);
-    last = d;
-    shift = 0;
-  }
-  return degree;
-}
-
-/* The value of a polynomial with count coefficients, the lowest power first. */
-static uint8_t value_at(const uint8_t *p, unsigned count, uint8_t x) {
-  uint8_t value = 0;
-  while (count) value = multiply(value, x) ^ p[--count];
-  return value;
-}
-
-/* What to add to the wrong byte with this inverse locator, by Forney. omega has degree coefficients. */
-static uint8_t error_at(const uint8_t *locator, const uint8_t *omega, unsigned degree, uint8_t x) {
-  uint8_t slope = 0, power = 1;
-  unsigned i;
-  for (i = 1; i <= degree; i += 2) {
-    slope ^= multiply(locator[i], power);
-    power = multiply(power, multiply(x, x));
-  }
-  return multiply(value_at(omega, degree, x), inverse(multiply(x, slope)));
-}
-
-/* A byte that was changed. */
-struct change {
-  uint8_t *byte;
-  uint8_t value;
-};
-
-/* Corrects a word, and returns how many bytes, or -1 if it is too damaged. It notes changes. */
-static int correct(const struct word *w, struct change *changes) {
-  uint8_t s[2 * BYWAY_LINE_MOST_WRONG + 8], locator[2 * BYWAY_LINE_MOST_WRONG + 9], omega[BYWAY_LINE_MOST_WRONG + 8], x = 1;
-  unsigned degree, i, j, found = 0;
-  if (!syndromes(w, s)) return 0;
-  degree = locate(s, w->parity, locator);
-  if (degree > w->parity / 2u) return -1;
-  for (i = 0; i < degree; i++) {
-    omega[i] = 0;
-    for (j = 0; j <= i; j++) omega[i] ^= multiply(locator[j], s[i - j]);
-  }
-  /* Chien: each byte from the last, whose power is 0, on. 0x8E is the inverse of 2. */
-  for (i = w->length; i-- > 0; x = multiply(x, 0x8E)) {
-    if (value_at(locator, degree + 1, x)) continue;
-    if (found == degree) return -1;
-    changes[found].byte = byte_of(w, i);
-    changes[found++].value = error_at(locator, omega, degree, x);
-  }
-  if (found != degree) return -1;
-  for (i = 0; i < found; i++) *changes[i].byte ^= changes[i].value;
-  return (int)found;
-}
-
-/* ---- Noise (section 7) ---- */
-
-/* The share of wrong bytes as a level. */
-static uint8_t noise_level(const line_t *l) {
-  uint32_t share, e = 0;
-  if (l->noise_failed >= 4 && l->noise_failed > 2 * l->noise_fixed) return 0xFF;
-  share = l->noise_wrong * 4096 / l->noise_bytes;
-  share = l->noise_wrong > 0xFFFFF ? 0xFFFFF : share * 256 + (l->noise_wrong * 4096 % l->noise_bytes) * 256 / l->noise_bytes;
-  if (share < 17) return 0;
-  while (share >= 32) {
-    share >>= 1;
-    e++;
-  }
-  return e > 15 ? 0xFE : (uint8_t)(e << 4 | (share - 16));
-}
-
-/* The share of wrong bytes of a level, of 2^20. */
-static uint32_t share_of(uint8_t level) { return level == 0 || level == 0xFF ? 0 : (uint32_t)(16 + (level & 15)) << (level >> 4); }
-
-/* Counts bytes that came, and how many of them were wrong. Old ones are forgotten. */
-static void count_noise(line_t *l, unsigned bytes, unsigned wrong) {
-  uint32_t was = share_of(l->noise_told), is, least;
-  l->noise_bytes += bytes;
-  l->noise_wrong += wrong;
-  l->noise_clean = wrong ? 0 : l->noise_clean + bytes;
-  if (l->noise_wrong > 1 && l->noise_clean / 8 > l->noise_bytes / l->noise_wrong) {
-    l->noise_bytes = l->noise_clean;
-    l->noise_wrong = 1;
-  }
-  if (l->noise_wrong >= 64 || l->noise_bytes >= 0x10000) {
-    l->noise_bytes /= 2;
-    l->noise_wrong /= 2;
-  }
-  is = share_of(noise_level(l));
-  least = l->noise_wrong < 16 ? was / 2 : was / 5;
-  if (is + least < was || is > was + least || (noise_level(l) == 0xFF) != (l->noise_told == 0xFF)) {
-    if (l->peer_correction && confirmed(l)) l->owed |= OWE_NOISE;
-  }
-}
-
-/*
- * Counts a damaged run only when nine more bytes have come: a zero in the head of a frame with correction ends no run. Called for each
- * byte that is not part of such a frame, and when one is found.
- */
-static void age_run(line_t *l, int found) {
-  if (l->bad_run == 10) {
-    count_noise(l, 0, 1);
-    l->bad_run = 0;
-  }
-  if (found) l->bad_run = 0;
-  if (l->bad_run) l->bad_run++;
-}
-
-/* Counts frames with correction: lost ones, and those in which something was put right. */
-static void count_frame(line_t *l, int fixed) {
-  if (fixed < 0) l->noise_failed++;
-  if (fixed > 0) l->noise_fixed++;
-  if (l->noise_failed >= 16 || l->noise_fixed >= 16) {
-    l->noise_failed /= 2;
-    l->noise_fixed /= 2;
-  }
-}
-
-static uint32_t square_root(uint32_t n) {
-  uint32_t root = 0, bit = 1u << 15;
-  for (; bit; bit >>= 1) {
-    if ((root | bit) * (root | bit) <= n) root |= bit;
-  }
-  return root;
-}
-
-/* Shares of 2^20: a bit error rate of 0.002, and that at which it costs less than losses and the waiting for them. */
-enum { TRIAL_NOISE = 16700, LEAST_NOISE = 2 * 0x100000L / BYWAY_LINE_BODY / BYWAY_LINE_BODY };
-
-/* The strength for a frame of so many bytes, or PLAIN. Numbers with a fraction are in 1/256. */
-static int strength_for(const line_t *l, unsigned data, int kind) {
-  unsigned limit = l->peer_correction < BYWAY_LINE_CORRECTION ? l->peer_correction : BYWAY_LINE_CORRECTION, i;
-  uint32_t share = share_of(l->peer_noise), wrong;
-  if (limit == 0 || l->peer_noise == 0xFF) return PLAIN;
-  if (!l->peer_told && kind < DATA) share = share_of(noise_level(l));
-  if (l->trial && kind >= DATA && share < TRIAL_NOISE) share = TRIAL_NOISE;
-  if (share < LEAST_NOISE) return PLAIN;
-  for (i = 0; i + 1 < limit; i++) {
-    wrong = share * (data / words_for(data, wrong_of[i]) + 2u * wrong_of[i]) >> 12;
-    if ((uint32_t)wrong_of[i] << 8 >= wrong + (kind >= DATA ? 5 : 7) * square_root(wrong) * 8 + 128) break;
-  }
-  return (int)i;
-}
 
 /* ---- Frames with correction, received (section 7) ---- */
 
@@ -1131,8 +753,8 @@ static int find_frame(line_t *l, uint32_t now) {
   copy = awaits_copy(l, now) && wrong_bits(sync ^ 0x8C28B2) <= 2;
   if (!copy && (l->state < BYWAY_LINE_OPENING || wrong_bits(sync ^ (~l->seal >> 8)) > 2)) return 0;
   memcpy(header, l->head + 3, 6);
-  w = word_at(header, 2, 1, 0, 2);
-  wrong = correct(&w, changes);
+  w = byway_word_at(header, 2, 1, 0, 2);
+  wrong = byway_correct(&w, changes);
   strength = header[0] >> 4;
   length = get16(header) & 0xFFF;
   if (wrong < 0 || length < 5 || length > (copy ? 32 : BYWAY_LINE_BODY)) return 0;
@@ -1140,11 +762,11 @@ static int find_frame(line_t *l, uint32_t now) {
   l->frame_strength = (uint8_t)strength;
   l->frame_copy = (uint8_t)copy;
   l->frame_body = (uint16_t)length;
-  l->frame_need = (uint16_t)(length + 2 * wrong_of[strength] * words_for(length, wrong_of[strength]));
+  l->frame_need = (uint16_t)(length + 2 * byway_wrong_of[strength] * byway_words_for(length, byway_wrong_of[strength]));
   l->frame_length = 0;
   arm(l, BYWAY_LINE_T_PARTIAL, now + PARTIAL);
-  age_run(l, 1);
-  count_noise(l, 9, (unsigned)wrong);
+  byway_age_run(l, 1);
+  byway_count_noise(l, 9, (unsigned)wrong);
   return 1;
 }
 
@@ -1161,13 +783,13 @@ static void read_again(line_t *l, uint32_t now) {
 
 /* Corrects the frame. Returns how many bytes were wrong, or -1; then it is as it came. */
 static int correct_frame(line_t *l, struct change *changes) {
-  unsigned wrong = wrong_of[l->frame_strength], words = words_for(l->frame_body, wrong), i, count = 0;
+  unsigned wrong = byway_wrong_of[l->frame_strength], words = byway_words_for(l->frame_body, wrong), i, count = 0;
   for (i = 0; i < words; i++) {
-    struct word w = word_at(l->frame, l->frame_body, words, i, wrong);
-    int fixed = correct(&w, changes + count);
+    struct word w = byway_word_at(l->frame, l->frame_body, words, i, wrong);
+    int fixed = byway_correct(&w, changes + count);
     if (fixed < 0) {
       while (count--) *changes[count].byte ^= changes[count].value;
-      count_noise(l, l->frame_need, wrong + 1);
+      byway_count_noise(l, l->frame_need, wrong + 1);
       return -1;
     }
     count += (unsigned)fixed;
@@ -1187,13 +809,13 @@ static void end_frame(line_t *l, uint32_t now) {
       l->run_length = 0;
       l->head_length = 0;
       l->after_open = 0;
-      count_frame(l, fixed);
-      count_noise(l, length, (unsigned)fixed);
+      byway_count_frame(l, fixed);
+      byway_count_noise(l, length, (unsigned)fixed);
       return;
     }
     for (i = 0; i < fixed; i++) *changes[i].byte ^= changes[i].value;
   }
-  if (!copy) count_frame(l, -1);
+  if (!copy) byway_count_frame(l, -1);
   read_again(l, now);
 }
 
@@ -1203,7 +825,7 @@ static int take_frame_byte(line_t *l, uint8_t byte, uint32_t now) {
     memmove(l->head, l->head + 1, sizeof l->head - 1);
     l->head[sizeof l->head - 1] = byte;
     if (l->head_length < sizeof l->head) l->head_length++;
-    age_run(l, 0);
+    byway_age_run(l, 0);
     return 0;
   }
   l->frame[l->frame_length++] = byte;
@@ -1222,14 +844,14 @@ static int take_frame_byte(line_t *l, uint8_t byte, uint32_t now) {
 /* A zero ends a run, which may be a frame. */
 static void end_run(line_t *l, uint32_t now) {
   unsigned length = l->run_length;
-  int count = length <= BYWAY_LINE_RUN ? cobs_decode(l->run, length) : -1;
+  int count = length <= BYWAY_LINE_RUN ? byway_cobs_decode(l->run, length) : -1;
   int taken;
   l->run_length = 0;
   if (length == 0) return;
   taken = count >= 0 && take_frame(l, l->run, (size_t)count, PLAIN, 0, now);
 #if BYWAY_LINE_CORRECTION
   l->after_open = taken && l->run[0] == OPEN;
-  count_noise(l, length + 1, 0);
+  byway_count_noise(l, length + 1, 0);
   if (!taken && l->bad_run == 0) l->bad_run = 1;
 #else
   (void)taken;
@@ -1267,7 +889,7 @@ static unsigned wrap(line_t *l, unsigned count, const uint8_t **start, uint32_t 
   put32(body + count, check_of(l, body, count));
   count += 4;
   to = body - 1 - count / 254;
-  length = cobs_encode(to, body, count);
+  length = byway_cobs_encode(to, body, count);
   to[length++] = 0;
   if (l->fresh || now - l->wire_end >= QUIET) {
     *--to = 0;
@@ -1283,20 +905,20 @@ static unsigned wrap(line_t *l, unsigned count, const uint8_t **start, uint32_t 
 static unsigned wrap_corrected(line_t *l, unsigned count, unsigned strength, int copy, const uint8_t **start) {
   uint8_t *body = l->out + BYWAY_LINE_LEAD, *head = body - 9;
   uint32_t sync = copy ? 0x8C28B2 : ~l->seal >> 8;
-  unsigned words, i, wrong = wrong_of[strength];
+  unsigned words, i, wrong = byway_wrong_of[strength];
   struct word w;
   put32(body + count, check_of(l, body, count));
   count += 4;
-  words = words_for(count, wrong);
+  words = byway_words_for(count, wrong);
   for (i = 0; i < words; i++) {
-    w = word_at(body, count, words, i, wrong);
-    add_parity(&w);
+    w = byway_word_at(body, count, words, i, wrong);
+    byway_add_parity(&w);
   }
   put16(head + 1, sync & 0xFFFF);
   head[0] = (uint8_t)(sync >> 16);
   put16(head + 3, strength << 12 | count);
-  w = word_at(head + 3, 2, 1, 0, 2);
-  add_parity(&w);
+  w = byway_word_at(head + 3, 2, 1, 0, 2);
+  byway_add_parity(&w);
   l->fresh = 1;
   *start = head;
   return 9 + count + 2 * wrong * words;
@@ -1399,7 +1021,7 @@ static uint8_t *put_owed(line_t *l, uint8_t *b, uint32_t now) {
   if (l->owed & OWE_NOISE) {
     l->owed &= (uint8_t)~OWE_NOISE;
     *b++ = NOISE;
-    *b++ = l->noise_told = noise_level(l);
+    *b++ = l->noise_told = byway_noise_level(l);
     return b;
   }
 #endif
@@ -1422,7 +1044,7 @@ static int strength_of(const line_t *l, uint8_t kind, unsigned count) {
 #if BYWAY_LINE_CORRECTION
   if (l->state < BYWAY_LINE_OPENING || (kind < ACK && kind != POLL)) return PLAIN;
   if (kind == POLL && l->questions > 1 && !(l->questions & 1)) return PLAIN;
-  return strength_for(l, count + 4, kind);
+  return byway_strength_for(l, count + 4, kind);
 #else
   (void)l, (void)kind, (void)count;
   return PLAIN;

@@ -116,9 +116,9 @@ static void check_cobs(void) {
   unsigned length = from_hex(field("plain"), plain), expected = from_hex(field("wire"), wire), encoded;
   uint8_t *from = room + 1 + length / 254;
   memcpy(from, plain, length);
-  encoded = cobs_encode(room, from, length);
+  encoded = byway_cobs_encode(room, from, length);
   expect(encoded + 1 == expected && !memcmp(room, wire, encoded), "encoding");
-  expect(cobs_decode(wire, expected - 1) == (int)length && !memcmp(wire, plain, length), "decoding");
+  expect(byway_cobs_decode(wire, expected - 1) == (int)length && !memcmp(wire, plain, length), "decoding");
 }
 
 static void check_frame(void) {
@@ -134,7 +134,7 @@ static void check_frame(void) {
   length = body_of(field("frame"), body);
   memcpy(line.out + BYWAY_LINE_LEAD, body, length);
   expect(wrap(&line, length, &start, 0) == expected && !memcmp(start, wire, expected), "encoding");
-  decoded = cobs_decode(wire, expected - 1);
+  decoded = byway_cobs_decode(wire, expected - 1);
   expect(decoded == (int)length + 4 && !memcmp(wire, body, length), "decoding");
   expect(check_of(&line, wire, length) == get32(wire + length), "check");
   expect(least_length(body[0]) && least_length(body[0]) <= length, "fields");
@@ -148,7 +148,7 @@ static void check_damaged(void) {
   for (i = start = 0; i < count; i++) {
     int length;
     if (wire[i]) continue;
-    length = cobs_decode(wire + start, i - start);
+    length = byway_cobs_decode(wire + start, i - start);
     if (length >= 0) taken |= take_frame(&line, wire + start, (size_t)length, PLAIN, 0, 0);
     start = i + 1;
   }
