@@ -88,6 +88,9 @@ struct Pacer {
   /// The least that an answer took on a wire at rest, besides the time for the bytes.
   var leastRoundTrip: UInt64? { rest.min().map { UInt64(max($0, 0)) } }
 
+  /// What the latest answer on a wire at rest took beyond the model.
+  var latestAtRest: Int64? { rest.last }
+
   /// Between the first polls, which measure the line.
   var restInterval: UInt64 { interval / 4 }
 
