@@ -2,12 +2,16 @@ extension LineLayer {
   /// Bytes have come from the line, cut anywhere.
   package mutating func receive(_ bytes: UnsafeRawBufferPointer, at now: UInt64) {
     counters.receivedBytes += UInt64(bytes.count)
-    reader.looksForOpenings = looksForOpenings(at: now)
-    reader.isResting = intactBytes >= Self.manyIntactBytes
-    for arrival in reader.receive(bytes, codec: &codec, at: now) {
-      guard let (frame, answerLength) = frame(of: arrival, at: now) else { continue }
-      counters.receivedFrames += 1
-      handle(frame, answerLength: answerLength, at: now)
+    var start = 0
+    while start < bytes.count {
+      // Each frame may change what is looked for behind it.
+      reader.looksForOpenings = looksForOpenings(at: now)
+      reader.isResting = intactBytes >= Self.manyIntactBytes
+      for arrival in reader.receive(bytes, from: &start, codec: &codec, at: now) {
+        guard let (frame, answerLength) = frame(of: arrival, at: now) else { continue }
+        counters.receivedFrames += 1
+        handle(frame, answerLength: answerLength, at: now)
+      }
     }
     if let session, session.isConfirmed {
       let noise = noise(for: session)
@@ -20,11 +24,11 @@ extension LineLayer {
   /// Whether HELLO or OPEN may come with correction. Not while a session goes on, as what its stream carries may look like one.
   private func looksForOpenings(at now: UInt64) -> Bool {
     guard Self.mendsOpenings(configuration.correction) else { return false }
-    guard role == .dialer else {
-      // Behind an OPEN comes its copy.
-      return latestOpening != nil || session.map { now > $0.heardAt + Self.doubtfulSilence } ?? true
-    }
-    return session?.isConfirmed == false
+    // Behind each comes its copy.
+    if latestOpening != nil { return true }
+    if role == .dialer { return session?.isConfirmed == false }
+    guard let heardAt = session?.heardAt else { return true }
+    return now > heardAt + Self.doubtfulSilence
   }
 
   private static let doubtfulSilence: UInt64 = 1_000_000_000
@@ -38,23 +42,17 @@ extension LineLayer {
     case .run(var run, let isLeftover):
       let length = run.count
       let said = ForeignText.isText(run) ? run : []
-      if latestOpening != nil, CorrectableFrame.isCopy(run) { unreadCopyBytes = FrameCodec.longestCopy }
       // A frame may begin the session that seals the next one.
       if let frame = FrameCodec.decode(&run, seal: session?.id) {
         ear.hear(intact: length)
         intactBytes &+= length
         latestOpening = frame.isOpening ? frame : nil
-        unreadCopyBytes = 0
         return (frame, FrameCodec.answerLength)
       }
-      // A repeated HELLO or OPEN may arrive when its copy is not looked for. That copy is not damage.
-      if unreadCopyBytes >= length {
-        unreadCopyBytes -= length
-        break
-      }
+      guard !isLeftover else { break }
       counters.foreignBytes += UInt64(length)
-      if !isLeftover, !said.isEmpty { counters.foreignText.add(said) }
-      if !isLeftover { noteDamage(length) }
+      if !said.isEmpty { counters.foreignText.add(said) }
+      noteDamage(length)
     case .tooLong(let tail):
       if ForeignText.isText(tail) { counters.foreignText.add(tail) }
       noteDamage(reader.deframer.limit)

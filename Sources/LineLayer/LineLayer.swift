@@ -49,8 +49,6 @@ package struct LineLayer: Sendable {
   var intactBytes = 0
   /// HELLO or OPEN as it came last, if nothing came after it.
   var latestOpening: Frame?
-  /// The bytes that may still arrive of the copy behind a HELLO or OPEN.
-  var unreadCopyBytes = 0
   /// Whether a copy with correction follows the next HELLO.
   var repeatsHello = false
   var events = Queue<LineLayerEvent>()

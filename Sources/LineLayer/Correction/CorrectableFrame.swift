@@ -18,10 +18,6 @@ package enum CorrectableFrame {
 
   /// Before HELLO and OPEN, which may come before a session is known.
   static let syncOfOpenings = sync(of: SessionID(session: 0, incarnation: 0))
-  /// Whether a run begins like a copy of HELLO or OPEN.
-  static func isCopy(_ run: [UInt8]) -> Bool {
-    run.count >= 3 && UInt32(run[0]) << 16 | UInt32(run[1]) << 8 | UInt32(run[2]) == syncOfOpenings
-  }
   /// Bytes of the longest body that is looked for behind that one.
   static let longestOpening = 32
 

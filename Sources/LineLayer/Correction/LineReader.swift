@@ -62,13 +62,15 @@ struct LineReader {
     return heardAt + Self.mostBatch
   }
 
+  /// Takes bytes up to the end of the next frame or run, or all of them. What is looked for in the rest may depend on what came first.
+  /// - Parameter start: the first byte to take; moved behind the last that was.
   mutating func receive(
-    _ bytes: UnsafeRawBufferPointer, codec: inout ReedSolomon, at now: UInt64
+    _ bytes: UnsafeRawBufferPointer, from start: inout Int, codec: inout ReedSolomon, at now: UInt64
   ) -> [Arrival] {
     var arrivals: [Arrival] = []
     if promise != nil, now > heardAt + Self.patience { breakOff(keeping: 0, codec: &codec, &arrivals) }
     heardAt = now
-    take(bytes, codec: &codec, &arrivals)
+    while arrivals.isEmpty, start < bytes.count { take(bytes, from: &start, codec: &codec, &arrivals) }
     return arrivals
   }
 
@@ -83,32 +85,33 @@ struct LineReader {
 
   // MARK: Bytes
 
+  /// Takes the rest of a frame that was begun, or bytes up to a zero or a header.
   private mutating func take(
-    _ bytes: UnsafeRawBufferPointer, codec: inout ReedSolomon, _ arrivals: inout [Arrival]
+    _ bytes: UnsafeRawBufferPointer, from start: inout Int, codec: inout ReedSolomon, _ arrivals: inout [Arrival]
   ) {
-    var start = 0
-    while start < bytes.count {
-      if let promise {
-        let end = min(start + promise.length - body.count, bytes.count)
-        body.append(contentsOf: bytes[start..<end])
-        start = end
-        if body.count == promise.length { complete(promise, codec: &codec, &arrivals) }
-      } else {
-        let end = search(bytes, from: start, codec: &codec)
-        deframe(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), &arrivals)
-        start = end
-      }
+    if let promise {
+      let end = min(start + promise.length - body.count, bytes.count)
+      body.append(contentsOf: bytes[start..<end])
+      start = end
+      if body.count == promise.length { complete(promise, codec: &codec, &arrivals) }
+    } else {
+      let zero = bytes.firstZero(from: start, to: bytes.count)
+      let end = search(bytes, from: start, to: min(zero &+ 1, bytes.count), codec: &codec)
+      deframe(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), &arrivals)
+      start = end
     }
   }
 
-  /// - Returns: where a header ends, or all bytes do.
-  private mutating func search(_ bytes: UnsafeRawBufferPointer, from start: Int, codec: inout ReedSolomon) -> Int {
-    guard sync != nil && !isResting || looksForOpenings else { return bytes.count }
+  /// - Returns: where a header ends, or else `end`.
+  private mutating func search(
+    _ bytes: UnsafeRawBufferPointer, from start: Int, to end: Int, codec: inout ReedSolomon
+  ) -> Int {
+    guard sync != nil && !isResting || looksForOpenings else { return end }
     let marks = looksForOpenings ? nil : sync.map(Self.marks)
     var index = start
-    while index < bytes.count {
+    while index < end {
       // At least one byte of a sync word with two wrong bits is right: where none is, nothing has to be looked at.
-      if let marks, index &+ 8 <= bytes.count, !Self.hasMark(recent, marks) {
+      if let marks, index &+ 8 <= end, !Self.hasMark(recent, marks) {
         let word = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
         if !Self.hasMark(word, marks) {
           recent = word
@@ -121,7 +124,7 @@ struct LineReader {
       index &+= 1
       if hasPromise(behind: before, codec: &codec) { return index }
     }
-    return bytes.count
+    return end
   }
 
   /// Whether a header that was read last, behind these three bytes, is one.
@@ -159,13 +162,19 @@ struct LineReader {
     for run in deframer.receive(bytes) {
       if let run {
         // A header may have zeros in it.
-        let isHeader = hasMended && run.count < CorrectableFrame.leadLength
+        let isHeader =
+          run.count < CorrectableFrame.leadLength && (hasMended || looksForOpenings && Self.beginsLikeOpening(run))
         arrivals.append(.run(run, isLeftover: isLeftover || isHeader))
       } else {
         arrivals.append(.tooLong(tail: deframer.tail))
       }
       isLeftover = false
     }
+  }
+
+  private static func beginsLikeOpening(_ run: [UInt8]) -> Bool {
+    let lead = run.prefix(CorrectableFrame.syncLength).reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
+    return (lead ^ CorrectableFrame.syncOfOpenings).nonzeroBitCount <= CorrectableFrame.tolerance
   }
 
   // MARK: Frames that can be mended
@@ -209,7 +218,9 @@ struct LineReader {
         index = zero &+ 1
       }
       isLeftover = deframer.heldBytes > 0
-      take(UnsafeRawBufferPointer(rebasing: bytes[end...]), codec: &codec, &arrivals)
+      let rest = UnsafeRawBufferPointer(rebasing: bytes[end...])
+      var start = 0
+      while start < rest.count { take(rest, from: &start, codec: &codec, &arrivals) }
     }
   }
 }

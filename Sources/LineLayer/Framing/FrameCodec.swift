@@ -13,8 +13,6 @@ package enum FrameCodec {
   /// Bytes of OPEN and of HELLO on the wire, each with its copy.
   static let openLength = 15 + 4 + 2 + CorrectableFrame.length(of: 15 + 4, .ofOpenings)
   static let helloLength = 9 + 4 + 2 + CorrectableFrame.length(of: 9 + 4, .ofOpenings)
-  /// Bytes of the longer copy on the wire.
-  static let longestCopy = openLength - (15 + 4 + 2)
   /// Bytes of NOISE on the wire.
   static let noiseLength = 2 + 4 + 2
 

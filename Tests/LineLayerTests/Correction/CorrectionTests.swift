@@ -5,6 +5,7 @@ import Testing
 @Suite("Correction in a session")
 struct CorrectionTests {
   private static let id = SessionID(session: 5, incarnation: 7)
+  private static let next = SessionID(session: 6, incarnation: 7)
   private static let noisy = Noise(halfErrors: 16, in: 1000)
 
   /// A listener with a session, and what a peer says to it.
@@ -107,6 +108,27 @@ struct CorrectionTests {
     end.layer.receive(bytes, at: end.now)
     #expect(end.layer.takeEvents().last == .received([1, 2, 3]))
     #expect(end.layer.statistics.correctedBytes == 1)
+  }
+
+  @Test("an end counts noise in each session anew")
+  func anew() {
+    var end = End()
+    end.damage()
+    #expect(end.report() != nil)
+    end.layer.receive(.open(version: 1, session: Self.next, largestPayload: 2048, window: 8192, correction: 12), at: end.now)
+    end.layer.receive(.poll(session: 6, token: 1), at: end.now)
+    let bytes = end.layer.transmit(at: end.now)
+    #expect(!Mendable.frames(in: bytes, seal: Self.next).frames.contains { if case .noise = $0 { true } else { false } })
+  }
+
+  @Test("a listener takes frames with correction in one piece with the OPEN that begins their session")
+  func atOnce() {
+    var end = End()
+    let open = Frame.open(version: 1, session: Self.next, largestPayload: 2048, window: 8192, correction: 12)
+    let data = Frame.data(DataHeader(number: 0, next: nil, isLast: false), payload: [1, 2, 3])
+    let bytes = Wire.bytes(of: open, seal: nil) + Mendable.bytes(of: data, Strength(index: 1), seal: Self.next)
+    end.layer.receive([0] + bytes, at: end.now)
+    #expect(end.layer.takeEvents().last == .received([1, 2, 3]))
   }
 
   @Test("an end that is told of noise has all its frames of the session bear correction, until the noise is over")

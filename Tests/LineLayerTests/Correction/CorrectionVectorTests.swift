@@ -73,6 +73,11 @@ enum Mendable {
 extension LineReader {
   mutating func receive(_ bytes: [UInt8], at now: UInt64 = 1) -> [Arrival] {
     var codec = ReedSolomon()
-    return bytes.withUnsafeBytes { receive($0, codec: &codec, at: now) }
+    return bytes.withUnsafeBytes { bytes in
+      var arrivals: [Arrival] = []
+      var start = 0
+      while start < bytes.count { arrivals += receive(bytes, from: &start, codec: &codec, at: now) }
+      return arrivals
+    }
   }
 }
