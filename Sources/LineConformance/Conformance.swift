@@ -212,7 +212,7 @@ package struct Conformance: Sendable {
       return skip("the end under test mends \(counterpart.endMends) strengths", at: now)
     }
     counterpart.isBusy = true
-    stage = .running(ScriptRun(script.steps, rounds: script.rounds, tolerance: options.tolerance, at: now))
+    stage = .running(ScriptRun(script.steps, units: script.units, tolerance: options.tolerance, at: now))
   }
 
   private mutating func cannotBegin(_ step: String, _ reason: String, at now: UInt64) {
@@ -228,6 +228,7 @@ package struct Conformance: Sendable {
   private mutating func skip(_ reason: String, at now: UInt64) {
     guard let script = scripts.popFirst() else { return }
     tell(report.skip(script, reason))
+    leave(at: now)
     pause(at: now)
   }
 
@@ -261,7 +262,7 @@ package struct Conformance: Sendable {
   private mutating func proceed(_ run: inout ScriptRun, at now: UInt64) -> ScriptRun.Outcome? {
     while true {
       var bytes: [UInt8] = []
-      while let deed = run.nextDeed(at: now) {
+      while let deed = run.nextDeed(saidUnits: counterpart.saidUnits, at: now) {
         if case .say(let utterance) = deed {
           bytes += counterpart.bytes(of: utterance)
         } else {
@@ -270,9 +271,9 @@ package struct Conformance: Sendable {
         }
       }
       run.took(flush(&bytes, at: now))
-      let step = run.step
+      let index = run.index
       if let outcome = run.proceed(&unread, counterpart, at: now) { return outcome }
-      if !run.isDone, run.step == step { return nil }
+      if run.index == index { return nil }
     }
   }
 

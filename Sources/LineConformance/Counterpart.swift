@@ -33,6 +33,8 @@ struct Counterpart: Sendable {
   private(set) var heardEnd: UInt16 = 0
   /// The offered window, in units of 16 bytes.
   var window = Self.usualWindow
+  /// The number of the first unit that the end does not take yet.
+  private(set) var limit = Self.firstWindow
   /// The largest payload that the end has announced.
   private(set) var largestPayload: UInt16 = 2048
   /// How many strengths the end says that it mends.
@@ -48,6 +50,8 @@ struct Counterpart: Sendable {
   private var state: UInt64
 
   private static let usualWindow: UInt16 = 8192
+  /// Units that a dialer may send before it knows the listener's window.
+  private static let firstWindow: UInt16 = 256
   /// How many strengths the tester says that it mends.
   static let usualCorrection: UInt8 = 12
 
@@ -81,6 +85,7 @@ struct Counterpart: Sendable {
     heardNumber = 0
     heardEnd = 0
     window = Self.usualWindow
+    limit = Self.firstWindow
     isMuted = false
   }
 
@@ -125,9 +130,10 @@ struct Counterpart: Sendable {
       id.incarnation = incarnation
       largestPayload = largest
       return nil
-    case .open(_, let other, let largest, _, let correction):
-      if role == .dial { endMends = correction }
-      return role == .dial ? opened(by: other, largestPayload: largest) : nil
+    case .open(_, let other, let largest, let window, let correction):
+      guard role == .dial else { return nil }
+      endMends = correction
+      return opened(by: other, largestPayload: largest, window: window)
     case .reset(let session, _):
       if session == id.session { phase = .over }
       return nil
@@ -135,24 +141,33 @@ struct Counterpart: Sendable {
       guard session == id.session else { return nil }
       heardToken = token
       return isMuted || phase != .open ? nil : report(answer: .init(token: token, delay: 0))
-    case .acknowledgement, .noise:
+    case .acknowledgement(let report):
+      offered(report.window, from: report.arrivals.next)
+      if phase == .opening { phase = .open }
+      return nil
+    case .noise:
       if phase == .opening { phase = .open }
       return nil
     case .data(let header, let payload): return took(header, payload)
     }
   }
 
-  private mutating func opened(by other: SessionID, largestPayload largest: UInt16) -> Frame? {
+  private mutating func opened(by other: SessionID, largestPayload largest: UInt16, window: UInt16) -> Frame? {
     if other.session != id.session || phase == .none || phase == .over {
       guard !isBusy else { return nil }
       beginSession(other.session)
       largestPayload = largest
+      offered(window, from: 0)
     }
     guard other.incarnation != id.incarnation, greets else {
       return phase == .open && !isMuted ? report(answer: nil) : nil
     }
     return .hello(
       version: FrameCodec.version, incarnation: id.incarnation, largestPayload: 2048, correction: Self.usualCorrection)
+  }
+
+  private mutating func offered(_ units: UInt16, from next: UInt16) {
+    limit = next &+ min(units, UInt16(Unit.largestWindow))
   }
 
   private mutating func took(_ header: DataHeader, _ payload: ArraySlice<UInt8>) -> Frame? {

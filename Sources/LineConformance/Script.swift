@@ -33,8 +33,8 @@ package struct Script: Sendable, Equatable {
   package var isOptional = false
   /// It waits for a timer of many seconds.
   package var isLong = false
-  /// How often its steps are done.
-  package var rounds = 1
+  /// Its steps are repeated until the tester has sent so many units of DATA.
+  package var units = 0
   package var steps: [Step] = []
 
   /// The strongest correction that the tester gives a frame; `nil` where it gives none.

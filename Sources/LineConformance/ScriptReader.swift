@@ -55,7 +55,7 @@ package struct ScriptReader {
   }
 
   private static let headers: Set<String> = [
-    "name", "section", "end", "begin", "needs", "long", "optional", "rounds", "state", "excuse",
+    "name", "section", "end", "begin", "needs", "long", "optional", "units", "state", "excuse",
   ]
 
   private static func script(_ headers: [String: String], _ steps: [Step]) throws(Complaint) -> Script {
@@ -70,7 +70,7 @@ package struct ScriptReader {
     return Script(
       name: name, section: section, roles: try roles(headers), state: state, needs: needs,
       isOptional: headers["optional"] == "yes", isLong: headers["long"] == "yes",
-      rounds: headers["rounds"].flatMap { Int($0) } ?? 1, steps: steps)
+      units: headers["units"].flatMap { Int($0) } ?? 0, steps: steps)
   }
 
   private static func roles(_ headers: [String: String]) throws(Complaint) -> [Script.Role] {

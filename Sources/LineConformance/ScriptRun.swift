@@ -15,20 +15,22 @@ struct ScriptRun: Sendable {
   }
 
   private let steps: [Step]
-  private var roundsLeft: Int
+  /// Units of DATA after which the steps are not repeated.
+  private let units: Int
   /// Times that the step is still to be said.
   private var timesLeft = 0
   /// How long the step before was waited for.
   private var waited: UInt64 = 0
   private let tolerance: UInt64
   private let begunAt: UInt64
-  private var index = 0
+  private(set) var index = 0
+  private var isDone = false
   /// When the step before was done.
   private var doneAt: UInt64
 
-  init(_ steps: [Step], rounds: Int = 1, tolerance: UInt64, at now: UInt64) {
+  init(_ steps: [Step], units: Int = 0, tolerance: UInt64, at now: UInt64) {
     self.steps = steps
-    roundsLeft = rounds - 1
+    self.units = units
     self.tolerance = tolerance
     begunAt = now
     doneAt = now
@@ -38,12 +40,12 @@ struct ScriptRun: Sendable {
   var step: String { steps.isEmpty ? "" : steps[min(index, steps.count - 1)].text }
 
   /// The next thing to do now; `nil` where the next step waits, or there is none.
-  mutating func nextDeed(at now: UInt64) -> Deed? {
-    if index == steps.count, roundsLeft > 0 {
-      roundsLeft -= 1
+  mutating func nextDeed(saidUnits: Int, at now: UInt64) -> Deed? {
+    if index == steps.count {
+      isDone = saidUnits >= units
+      if isDone { return nil }
       index = 0
     }
-    guard index < steps.count else { return nil }
     let deed: Deed
     switch steps[index].action {
     case .say(let utterance, let times):
@@ -68,7 +70,7 @@ struct ScriptRun: Sendable {
 
   /// Looks at what was heard and at the clock. `nil` while the script goes on.
   mutating func proceed(_ unread: inout [Heard], _ counterpart: Counterpart, at now: UInt64) -> Outcome? {
-    guard index < steps.count else { return roundsLeft > 0 ? nil : .passed }
+    guard index < steps.count else { return isDone ? .passed : nil }
     switch steps[index].action {
     case .expect(let pattern, let isOnly, let isDoubled, let after, let within):
       // A pause of a second is not doubled any more.
@@ -120,8 +122,6 @@ struct ScriptRun: Sendable {
     case .say, .mute, .cut, .restore, .owner: return begunAt
     }
   }
-
-  var isDone: Bool { index == steps.count && roundsLeft == 0 }
 
   private mutating func done(at time: UInt64) {
     index += 1

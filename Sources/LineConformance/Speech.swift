@@ -14,11 +14,14 @@ extension Counterpart {
       return [UInt8](repeating: 0x55, count: longest + longest / 254 + 1 + count) + [0]
     case .stretch(let units):
       let most = max(Int(largestPayload) / Unit.size, 1)
+      let units = min(units, room)
       return stride(from: 0, to: units, by: most).flatMap { start in
         let payload = min(most, units - start) * Unit.size
         return bytes(of: .frame(FramePattern(kind: .data, fields: [.payload: .number(payload)]), isDamaged: false))
       }
     case .body(let body): return Self.wire(of: body, seal: id)
+    // DATA without the number of a piece is for the window, and is left out if that is full.
+    case .frame(let pattern, _) where pattern.kind == .data && pattern[.piece] == nil && room < length(of: pattern): return []
     case .frame(let pattern, let isDamaged):
       let frame = frame(for: pattern)
       let isForeign = word(pattern[.seal]) == "other"
@@ -96,6 +99,17 @@ extension Counterpart {
   }
 
   // MARK: How DATA is numbered
+
+  /// Units of DATA that the tester has sent.
+  var saidUnits: Int { starts[starts.count - 1] }
+
+  /// Units that the end takes now.
+  private var room: Int { max(Unit.distance(from: number(ofPiece: said), to: limit), 0) }
+
+  /// Units of the next piece.
+  private func length(of pattern: FramePattern) -> Int {
+    Self.numbers(of: number(pattern[.payload]) ?? stimulus.piece(said).count)
+  }
 
   /// Numbers that a payload takes.
   static func numbers(of payload: Int) -> Int { Unit.count(payload) }

@@ -184,6 +184,8 @@ package struct LineLayer: Sendable {
     counters.correctableErrors = session.corrector.errors
     self.session = nil
     reader.sync = nil
+    // Each session tells of its own noise.
+    ear = Ear()
     // A listener that was not heard for so long may be another one by now: the next session asks first, and commits
     // nothing to one that may not be there.
     if role == .dialer, reason == .silence || reason == .lineLost { incarnation = 0 }

@@ -45,6 +45,19 @@ struct ConformanceTests {
     #expect(!performance.lines.contains { $0.contains("# SKIP") }, "\(performance.lines.joined(separator: "\n"))")
   }
 
+  @Test("an end with 64 bytes of payload and a window of 16 units passes each check that is required", arguments: Role.allCases, [0, 12])
+  func small(_ role: Role, _ correction: Int) throws {
+    var options = Self.options(role)
+    options.means = [.cut]
+    var end = Performance.Mutation(name: "small")
+    end.configuration.largestPayload = 64
+    end.configuration.window = 256
+    end.configuration.correction = correction
+    let performance = Performance(try Self.all.get(), options, owner: .echo, mutation: end)
+    let failures = performance.failures.filter { !$0.contains("# TODO") }
+    #expect(performance.hasPassed && failures.isEmpty, "\(performance.lines.joined(separator: "\n"))")
+  }
+
   @Test("all of them hold, one after another over one line", arguments: Role.allCases)
   func together(_ role: Role) throws {
     var options = Self.options(role)
