@@ -21,7 +21,8 @@ extension Counterpart {
       }
     case .body(let body): return Self.wire(of: body, seal: id)
     // DATA without the number of a piece is for the window, and is left out if that is full.
-    case .frame(let pattern, _) where pattern.kind == .data && pattern[.piece] == nil && room < length(of: pattern): return []
+    case .frame(let pattern, _) where pattern.kind == .data && pattern[.piece] == nil && room < length(of: pattern):
+      return []
     case .frame(let pattern, let isDamaged):
       let frame = frame(for: pattern)
       let isForeign = word(pattern[.seal]) == "other"

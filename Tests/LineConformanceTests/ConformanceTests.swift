@@ -45,7 +45,9 @@ struct ConformanceTests {
     #expect(!performance.lines.contains { $0.contains("# SKIP") }, "\(performance.lines.joined(separator: "\n"))")
   }
 
-  @Test("an end with 64 bytes of payload and a window of 16 units passes each check that is required", arguments: Role.allCases, [0, 12])
+  @Test(
+    "an end with 64 bytes of payload and a window of 16 units passes each check that is required",
+    arguments: Role.allCases, [0, 12])
   func small(_ role: Role, _ correction: Int) throws {
     var options = Self.options(role)
     options.means = [.cut]

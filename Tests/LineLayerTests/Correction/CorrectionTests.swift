@@ -115,10 +115,12 @@ struct CorrectionTests {
     var end = End()
     end.damage()
     #expect(end.report() != nil)
-    end.layer.receive(.open(version: 1, session: Self.next, largestPayload: 2048, window: 8192, correction: 12), at: end.now)
+    end.layer.receive(
+      .open(version: 1, session: Self.next, largestPayload: 2048, window: 8192, correction: 12), at: end.now)
     end.layer.receive(.poll(session: 6, token: 1), at: end.now)
     let bytes = end.layer.transmit(at: end.now)
-    #expect(!Mendable.frames(in: bytes, seal: Self.next).frames.contains { if case .noise = $0 { true } else { false } })
+    #expect(
+      !Mendable.frames(in: bytes, seal: Self.next).frames.contains { if case .noise = $0 { true } else { false } })
   }
 
   @Test("a listener takes frames with correction in one piece with the OPEN that begins their session")

@@ -86,7 +86,8 @@ import Testing
     #expect(isClose(found.arrived), "\(found.arrived)")
   }
 
-  @Test("bulk the other way, behind which acknowledgements wait, changes nothing", arguments: 1...3 as ClosedRange<UInt64>)
+  @Test(
+    "bulk the other way, behind which acknowledgements wait, changes nothing", arguments: 1...3 as ClosedRange<UInt64>)
   func opposite(seed: UInt64) {
     let found = differences(bulkFrom: \.listener, seed: seed)
     #expect(isClose(found.began) && isClose(found.arrived), "\(found)")
