@@ -63,6 +63,7 @@ import Testing
         try await withBywayClient(link: name, transports: [LoopbackTransport()], configuration: configuration) {
           _ = try await $0.get("http://device/")
           opened.yield($0)
+          // Real time: it only ends when it is cancelled.
           try await Task.sleep(for: .seconds(3600))
         }
       }

@@ -88,6 +88,7 @@ extension EndToEnd {
       session.writer.writeAndFlush(Self.content, promise: nil)
       try await EndToEnd.waitUntil("the transfer has begun", within: .seconds(10)) { session.received.count > 5000 }
       session.line.cut(kind)
+      // Real time: the length of the cut is what is tested.
       try await Task.sleep(for: .seconds(2))
       #expect(session.received.count < Self.content.readableBytes && session.reader.isActive)
       session.line.restore()
