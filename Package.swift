@@ -61,8 +61,9 @@ func checks(_ folder: String, _ dependencies: [Target.Dependency]) -> Target {
 let package = Package(
   name: "byway",
   products: [
-    "Byway", "BywayTLS", "BywayGateway", "BywayProxy", "BywayInterceptors", "BywayMetrics", "BywayService", "BywayWebSocket",
-    "BywayURLSession", "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport", "SerialTransport",
+    "Byway", "BywayTLS", "BywayGateway", "BywayProxy", "BywayInterceptors", "BywayMetrics", "BywayService",
+    "BywayWebSocket", "BywayURLSession", "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport",
+    "SerialTransport",
     "SSHTransport", "LoopbackTransport", "DescriptorTransport",
   ].map { .library(name: $0, targets: [$0]) } + [
     .library(name: "BywayTesting", targets: ["BywayTesting", "LineDevices", "LineEmulation"]),

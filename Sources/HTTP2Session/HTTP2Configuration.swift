@@ -82,4 +82,9 @@ package struct HTTP2Configuration: Sendable, Equatable {
 package struct RateLimit: Sendable, Equatable {
   package var burst: Int
   package var perSecond: Int
+
+  package init(burst: Int, perSecond: Int) {
+    self.burst = burst
+    self.perSecond = perSecond
+  }
 }
