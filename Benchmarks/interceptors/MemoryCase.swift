@@ -90,7 +90,7 @@ struct MemoryCase {
     // The first response tells the client that the gateway decompresses.
     _ = try await client.get("http://device/none").body.collect(upTo: 100)
     var request = try Request(
-      .post, url: "http://device/body", body: Body(LongBody(), length: LongBody.length), timeout: .minutes(30))
+      .post, url: "http://device/body", body: Body(LongBody(), length: LongBody.length), timeout: .seconds(30 * 60))
     request.head.headerFields = [.contentType: "text/plain"]
     return Int(String(buffer: try await client.execute(request).body.collect(upTo: 100))) ?? 0
   }

@@ -115,7 +115,7 @@ import Testing
     ] {
       var fields: FieldSection = [":method": "GET", ":scheme": "http", ":authority": "localhost:8080"]
       fields.append(.origin, origin)
-      let client = try #require(SiteName(of: fields))
+      let client = try #require(SiteName(of: ExchangeHead(fields: fields, isComplete: true)))
       SiteTranslation(client: client, own: own).translateRequest(&fields)
       #expect(fields.value(of: .origin) == expected)
     }
