@@ -62,7 +62,7 @@ public struct UpstreamProxy: Sendable, CustomStringConvertible {
     return BywayError(
       .forbidden, advice: isMissing ? .giveProxyLogin : .correctUpstreamProxy, processing: .none
     ) { advice in
-      "The proxy \(self) \(isMissing ? "wants a login" : "refuses our login"): \(advice)."
+      "The proxy \(self) \(isMissing ? "wants a login" : "refuses the login"): \(advice)."
     }
   }
 

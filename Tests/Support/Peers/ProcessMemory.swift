@@ -4,6 +4,8 @@ package import Foundation
 package struct ProcessMemory: Sendable {
   package let resident: Int
   package let peak: Int
+  /// The part of the resident memory that no file backs, so that the kernel cannot drop it.
+  package let anonymous: Int
 
   package static let mebibyte = 1 << 20
 
@@ -22,5 +24,6 @@ package struct ProcessMemory: Sendable {
     }
     resident = try kibibytes("VmRSS") << 10
     peak = try kibibytes("VmHWM") << 10
+    anonymous = try kibibytes("RssAnon") << 10
   }
 }
