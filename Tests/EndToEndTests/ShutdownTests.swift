@@ -50,6 +50,8 @@ extension EndToEnd {
     func interruptedLine(_ kind: Cut.Kind) async throws {
       let passage = try await SerialPassage(LineConfiguration(baud: 230_400))
       #expect(try await Curl.fetch(passage.url + "/").status == 200)
+      // A gateway whose response was not acknowledged would wait for the line.
+      try await settled(for: .milliseconds(300)) { passage.line.toClient.delivered + passage.line.toGateway.delivered }
       passage.line.cut(kind)
       let ends = [passage.gateway, passage.proxy]
       for end in ends { end.terminate() }
