@@ -7,6 +7,7 @@
 ///   - link: the address of the link, which is opened by the first request.
 ///   - transports: the transports that can open it.
 ///   - configuration: the time limits and interceptors of the client.
+///   - isolation: the actor on which the body runs.
 ///   - body: uses the client. The client takes no requests afterwards.
 /// - Throws: ``BywayError`` if these transports cannot open the address, or the body's error.
 public func withBywayClient<Result>(
