@@ -57,7 +57,7 @@ extension LineLayer {
       if ForeignText.isText(tail) { counters.foreignText.add(tail) }
       noteDamage(reader.deframer.limit)
     case .mended(let body, let errors, let length, let isOpening):
-      guard let frame = FrameCodec.read(body, seal: session?.id), !isOpening || frame.isOpening else {
+      guard let frame = FrameCodec.read(body, seal: session?.id), frame.mayBearCorrection(asOpening: isOpening) else {
         noteDamage(length)
         break
       }

@@ -22,6 +22,15 @@ package enum Frame: Equatable, Sendable {
     case .reset, .poll, .acknowledgement, .noise, .data: false
     }
   }
+
+  /// Whether the frame may come with correction: behind the sync word of openings, or behind that of its session.
+  func mayBearCorrection(asOpening isOpening: Bool) -> Bool {
+    switch self {
+    case .hello, .open: isOpening
+    case .reset: false
+    case .poll, .acknowledgement, .noise, .data: !isOpening
+    }
+  }
 }
 
 /// The name of a session: a number that the dialer chose, and the listener's incarnation. Its eight bytes seal the frames of the session,

@@ -123,6 +123,19 @@ struct CorrectionTests {
       !Mendable.frames(in: bytes, seal: Self.next).frames.contains { if case .noise = $0 { true } else { false } })
   }
 
+  @Test("a listener drops HELLO, OPEN and RESET that have the correction of its session")
+  func misplaced() {
+    var end = End()
+    let next = Frame.open(version: 1, session: Self.next, largestPayload: 2048, window: 8192, correction: 12)
+    for frame in [.reset(session: 5, reason: .aborted), next, .hello(version: 1, incarnation: 9, largestPayload: 64)]
+      as [Frame]
+    {
+      end.layer.receive([0] + Mendable.bytes(of: frame, Strength(index: 1), seal: Self.id), at: end.now)
+      #expect(end.layer.session?.id == Self.id && end.layer.statistics.refusedFrames == 0)
+    }
+    #expect(end.layer.statistics.damagedFrames == 3)
+  }
+
   @Test("a listener takes frames with correction in one piece with the OPEN that begins their session")
   func atOnce() {
     var end = End()
