@@ -51,6 +51,13 @@ struct MutantTests {
         return [.acknowledgement(report)]
       }
     },
+    Mutant(.listen, "opens sessions itself", fails: "waiting × POLL, other: RESET(unknown)") {
+      $0.said = {
+        let open = Frame.open(
+          version: 1, session: SessionID(session: 9, incarnation: 0), largestPayload: 64, window: 64)
+        return if case .reset(_, .unknown) = $0 { [open, $0] } else { [$0] }
+      }
+    },
     Mutant(.listen, "does not answer for sessions of others", fails: "× POLL, other: RESET(unknown)") {
       $0.said = { if case .reset(_, .unknown) = $0 { [] } else { [$0] } }
     },
@@ -165,6 +172,76 @@ struct MutantTests {
       try ConformanceTests.all.get(), ConformanceTests.options(.listen), owner: .echo, mutation: mutation)
     #expect(performance.lines.last?.hasPrefix("Bail out! nothing was heard") == true)
     #expect(!performance.hasPassed && performance.time < 60_000_000_000)
+  }
+
+  /// Plays a script against a listener that says these frames, each so many milliseconds after the script began.
+  private func passes(_ steps: String, _ frames: [(milliseconds: UInt64, Frame)]) throws -> Bool {
+    let script = "name: one\nsection: 8\nend: listen\nbegin: fresh\n\(steps)"
+    var tester = Conformance(
+      try Catalogue(["state: fresh\nend: both", script]), ConformanceTests.options(.listen), at: 0)
+    tester.receive([0] + Performance.bytes(.hello(version: 1, incarnation: 7, largestPayload: 64), nil), at: 1)
+    let start: UInt64 = 1_000_000_000
+    tester.handleTimeout(at: start)
+    var session: UInt32 = 0
+    while let order = tester.nextOrder() {
+      guard case .send(let bytes) = order else { continue }
+      for run in bytes.split(separator: 0) {
+        var run = Array(run)
+        switch FrameCodec.decode(&run, seal: nil) {
+        case .poll(let id, _): session = id
+        case .open(_, let id, _, _, _): session = id.session
+        default: break
+        }
+      }
+    }
+    let seal = SessionID(session: session, incarnation: 7)
+    for (milliseconds, frame) in frames {
+      var frame = frame
+      if case .reset(_, let reason) = frame { frame = .reset(session: session, reason: reason) }
+      tester.receive([0] + Performance.bytes(frame, seal), at: start + milliseconds * 1_000_000)
+    }
+    for seconds in [5, 6] as [UInt64] { tester.handleTimeout(at: start + seconds * 1_000_000_000) }
+    #expect(tester.isOver)
+    return tester.hasPassed
+  }
+
+  private static let reset = Frame.reset(session: 0, reason: .unknown)
+
+  @Test("a frame that comes too late fails its check, also if the clock was not looked at in between")
+  func late() throws {
+    let steps = "in poll session=other\nout reset session=other within 100"
+    #expect(try passes(steps, [(90, Self.reset)]))
+    #expect(try !passes(steps, [(150, Self.reset)]))
+  }
+
+  @Test("a question that is put off no longer than the one before fails its check")
+  func doubled() throws {
+    let steps =
+      "in poll session=other\nout reset session=other within 200\nout reset session=other doubled within 500"
+    #expect(try passes(steps, [(100, Self.reset), (260, Self.reset)]))
+    #expect(try !passes(steps, [(100, Self.reset), (200, Self.reset)]))
+  }
+
+  @Test("an acknowledgement of more than has arrived fails its check")
+  func more() throws {
+    let steps = "in open session=new\nin data piece=0\nin data piece=2\nout ack arrived=2 within 100"
+    func report(_ runs: [UInt16]) -> Frame {
+      .acknowledgement(Acknowledgement(answer: nil, arrivals: Arrivals(next: 3, runs: runs), window: 64))
+    }
+    #expect(try passes(steps, [(1, report([2, 2]))]))
+    #expect(try !passes(steps, [(1, report([1, 3]))]))
+  }
+
+  @Test("an end is heard by the copy of its HELLO alone")
+  func copy() throws {
+    var tester = Conformance(try ConformanceTests.all.get(), ConformanceTests.options(.listen), at: 0)
+    let hello = Frame.hello(version: 1, incarnation: 7, largestPayload: 64, correction: 12)
+    tester.receive(
+      [0] + CorrectableFrame.wire(of: hello, strength: 3, seal: SessionID(session: 0, incarnation: 0)), at: 1)
+    tester.handleTimeout(at: 31_000_000_000)
+    var told: [String] = []
+    while let order = tester.nextOrder() { if case .tell(let line) = order { told.append(line) } }
+    #expect(!told.contains { $0.contains("nothing was heard") }, "\(told)")
   }
 
   @Test("nothing that the tester hears makes it trap or go on for ever", arguments: 0..<20)

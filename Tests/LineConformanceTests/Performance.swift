@@ -160,7 +160,7 @@ struct Performance {
     return true
   }
 
-  private static func bytes(_ frame: Frame, _ seal: SessionID?) -> [UInt8] {
+  static func bytes(_ frame: Frame, _ seal: SessionID?) -> [UInt8] {
     var scratch: [UInt8] = []
     var output: [UInt8] = []
     FrameCodec.encode(frame, seal: seal, scratch: &scratch, into: &output)

@@ -73,6 +73,64 @@ struct SessionTests {
     #expect(pair.dialer.statistics.foreignBytes == 0 && pair.listener.statistics.foreignBytes == 0)
   }
 
+  private static func open(_ session: UInt32, at listener: inout LineLayer, _ now: UInt64) {
+    let id = SessionID(session: session, incarnation: 7)
+    listener.receive(.open(version: 1, session: id, largestPayload: 2048, window: 256), at: now)
+    _ = listener.transmit(at: now)
+  }
+
+  @Test("a repeated OPEN starts a listener's keep-alive over")
+  func repeatedOpenIsHeard() {
+    var listener = LineLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
+    Self.open(1, at: &listener, 1_000_000_000)
+    #expect(listener.nextDeadline == 26_000_000_000)
+    Self.open(1, at: &listener, 20_000_000_000)
+    #expect(listener.nextDeadline == 45_000_000_000)
+  }
+
+  @Test("an end remembers the last 16 sessions that are over")
+  func remembered() {
+    var listener = LineLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
+    for session in 1...17 as ClosedRange<UInt32> {
+      Self.open(session, at: &listener, 1)
+      listener.receive(.reset(session: session, reason: .aborted), at: 1)
+    }
+    for session in 1...17 as ClosedRange<UInt32> {
+      listener.receive(.poll(session: session, token: 1), at: 1)
+      #expect(listener.sentFrames(at: 1) == [.reset(session: session, reason: session == 1 ? .unknown : .aborted)])
+    }
+  }
+
+  @Test("a dialer whose line did not come back asks again who is there")
+  func forgets() {
+    var pair = Pair.opened()
+    pair.dialer.lineLost(at: pair.now)
+    pair.now += 31_000_000_000
+    pair.dialer.handleTimeout(at: pair.now)
+    #expect(pair.dialer.takeEvents().last == .ended(.lineLost))
+    pair.dialer.lineRestored(at: pair.now)
+    pair.dialer.open(session: 2, at: pair.now)
+    guard case .open(_, let id, _, _, _) = pair.dialer.sentFrames(at: pair.now).first else {
+      Issue.record("it sent no OPEN")
+      return
+    }
+    #expect(id == SessionID(session: 2, incarnation: 0))
+  }
+
+  @Test("the closing time does not fire while an end waits for nothing but its own acknowledgement to go out")
+  func waitsForItself() {
+    var listener = LineLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
+    Self.open(1, at: &listener, 1)
+    listener.close(at: 1)
+    #expect(listener.sentFrames(at: 1) == [.data(DataHeader(number: 0, next: nil, isLast: true), payload: [])])
+    listener.receive(.acknowledgement(Acknowledgement(answer: nil, arrivals: Arrivals(next: 1), window: 8)), at: 2)
+    listener.receive(.data(DataHeader(number: 0, next: nil, isLast: true), payload: []), at: 2)
+    listener.handleTimeout(at: 6_000_000_000)
+    #expect(listener.hasSession)
+    let sent = listener.transmit(at: 6_000_000_001)
+    #expect(!sent.isEmpty && !listener.hasSession && listener.takeEvents().last == .ended(.finished))
+  }
+
   @Test("a dialer asks who is there, and then begins")
   func asks() {
     var pair = Pair()
