@@ -110,7 +110,7 @@ struct CorrectionTests {
     #expect(end.layer.statistics.correctedBytes == 1)
   }
 
-  @Test("an end counts noise in each session anew")
+  @Test("an end counts noise from the beginning of a session")
   func anew() {
     var end = End()
     end.damage()
