@@ -23,12 +23,7 @@ import UnixTransport
 
   @Test("a graceful shutdown lets a running request finish and then ends proxy and gateway")
   func drains() async throws {
-    let (arrived, hold) = (Gate(), Gate())
-    let gateway = try await gateway { _ in
-      arrived.open()
-      await hold.wait()
-      return Response(status: .ok, body: Body("done"))
-    }
+    let (gateway, arrived, hold) = try await heldGateway()
     let proxy = try await proxy()
     let client = BywayClient(try transports.link("\(proxy.address)?http=1.1"))
     let group = ServiceGroup(services: [gateway, proxy], logger: quiet)
@@ -47,12 +42,7 @@ import UnixTransport
 
   @Test("a cancelled group closes a running request and ends")
   func cancelled() async throws {
-    let (arrived, hold) = (Gate(), Gate())
-    let gateway = try await gateway { _ in
-      arrived.open()
-      await hold.wait()
-      return Response(status: .ok)
-    }
+    let (gateway, arrived, hold) = try await heldGateway()
     let client = BywayClient(link)
     let group = ServiceGroup(services: [gateway], logger: quiet)
     let running = Task { try await group.run() }
@@ -68,12 +58,7 @@ import UnixTransport
 
   @Test("a graceful shutdown with a maximum duration closes a request that takes longer")
   func impatient() async throws {
-    let (arrived, hold) = (Gate(), Gate())
-    let gateway = try await gateway { _ in
-      arrived.open()
-      await hold.wait()
-      return Response(status: .ok)
-    }
+    let (gateway, arrived, hold) = try await heldGateway()
     let client = BywayClient(link)
     var configuration = ServiceGroupConfiguration(services: [.init(service: gateway)], logger: quiet)
     configuration.maximumGracefulShutdownDuration = .milliseconds(50)
@@ -107,6 +92,17 @@ import UnixTransport
     var configuration = GatewayConfiguration(links: [link], origin: .handler(respond))
     configuration.logger = quiet
     return try await Gateway.start(configuration)
+  }
+
+  /// A gateway that opens `arrived` at a request, and answers it when `hold` is open.
+  private func heldGateway() async throws -> (Gateway, arrived: Gate, hold: Gate) {
+    let (arrived, hold) = (Gate(), Gate())
+    let gateway = try await gateway { _ in
+      arrived.open()
+      await hold.wait()
+      return Response(status: .ok, body: Body("done"))
+    }
+    return (gateway, arrived, hold)
   }
 
   private func proxy() async throws -> Proxy {

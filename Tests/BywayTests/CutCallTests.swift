@@ -2,28 +2,15 @@ import HTTP2Session
 import HTTPWire
 import NIOCore
 import NIOEmbedded
+import TestWire
 import Testing
 
 @testable import Byway
 
 /// Responses that are cut short, as a client of gRPC sees them over HTTP/2.
 @Suite("gRPC calls that are cut short") final class CutCallTests {
-  private final class Handler: ExchangeHandler, RequestSink {
-    var sink: (any ResponseSink)?
-
-    func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-      self.sink = sink
-      return self
-    }
-
-    func write(_ bytes: ByteBuffer) {}
-    func finish(trailers: FieldSection?) {}
-    func cancel(_ reason: BywayError) {}
-    func didConsumeResponse(_ bytes: Int) {}
-  }
-
   private let channel = EmbeddedChannel()
-  private let handler = Handler()
+  private let handler = RecordingHandler()
   private let client: HTTP2Session
   private let server: HTTP2ServerConnection
   private var events: [String] = []
@@ -71,7 +58,7 @@ import Testing
       [":method": "POST", ":scheme": "http", ":authority": "h", ":path": "/s/m", "content-type": "\(type)"],
       endStream: !isOpen)
     try carry()
-    let sink = try #require(handler.sink)
+    let sink = try #require(handler.sinks.last)
     sink.head(answer, isComplete: false)
     sink.write(ByteBuffer(string: "part"))
     sink.fail(error)
@@ -119,7 +106,7 @@ import Testing
         ":method": "POST", ":scheme": "http", ":authority": "h", ":path": "/s/m", "content-type": "application/grpc",
       ], endStream: true)
     try carry()
-    let sink = try #require(handler.sink)
+    let sink = try #require(handler.sinks.last)
     sink.fail(BywayError(.linkLost, "The link is gone."))
     try carry()
     #expect(events == ["head 200 last", "closed NO_ERROR"])

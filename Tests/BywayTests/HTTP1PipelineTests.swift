@@ -3,6 +3,7 @@ import HTTPWire
 import Logging
 import NIOCore
 import NIOEmbedded
+import TestWire
 import Testing
 
 /// Reads of a connection, observed at its channel, without a socket and its buffers.
@@ -18,23 +19,9 @@ import Testing
     }
   }
 
-  private final class Handler: ExchangeHandler, RequestSink {
-    var sinks: [any ResponseSink] = []
-
-    func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-      sinks.append(sink)
-      return self
-    }
-
-    func write(_ bytes: ByteBuffer) {}
-    func finish(trailers: FieldSection?) {}
-    func cancel(_ reason: BywayError) {}
-    func didConsumeResponse(_ bytes: Int) {}
-  }
-
   private let channel = EmbeddedChannel()
   private let reads = ReadCounter()
-  private let handler = Handler()
+  private let handler = RecordingHandler()
   private let connection: HTTP1ServerConnection
 
   init() throws {

@@ -2,26 +2,13 @@ import HTTPWire
 import Logging
 import NIOCore
 import NIOEmbedded
+import TestWire
 import Testing
 
 @testable import Byway
 
 /// The target of a request, which a serving connection parses for all handlers behind it.
 @Suite("The parsed target of a request") struct ParsedTargetTests {
-  private final class Handler: ExchangeHandler, RequestSink {
-    var heads: [ExchangeHead] = []
-
-    func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-      heads.append(request)
-      return self
-    }
-
-    func write(_ bytes: ByteBuffer) {}
-    func finish(trailers: FieldSection?) {}
-    func cancel(_ reason: BywayError) {}
-    func didConsumeResponse(_ bytes: Int) {}
-  }
-
   /// The expected target of a request.
   struct Case: CustomTestStringConvertible, Sendable {
     let text: String
@@ -43,7 +30,7 @@ import Testing
     var testDescription: String { text.replacing("\r\n", with: " | ") }
   }
 
-  private let handler = Handler()
+  private let handler = RecordingHandler()
   private let channel = EmbeddedChannel()
 
   private static var configuration: ServerConfiguration {
