@@ -223,9 +223,9 @@ extension LineLayer {
     let expected = poll.expectedWait + pacer.time(of: length) + UInt64(answer.delay) * Acknowledgement.Answer.unit
     let excess = Int64(now - poll.sentAt) - Int64(expected)
     roundTrip.sample(UInt64(max(excess, 0)))
-    if let atRest = pacer.latestAtRest {
-      // What comes late on a wire at rest waits in the peer's queue, and not in this end's.
-      session?.send.passages.measured(lateness: poll.wasAtRest ? 0 : excess - atRest, adjusted: pacer.adjusted)
+    if let lateness = pacer.lateness(of: excess) {
+      // An answer that is late on a wire at rest has waited in the peer's queue, and not in this end's.
+      session?.send.passages.measured(lateness: poll.wasAtRest ? 0 : lateness, adjusted: pacer.adjusted)
     }
     pacer.sample(excess: excess, wasAtRest: poll.wasAtRest, at: now)
   }

@@ -88,8 +88,11 @@ struct Pacer {
   /// The least that an answer took on a wire at rest, besides the time for the bytes.
   var leastRoundTrip: UInt64? { rest.min().map { UInt64(max($0, 0)) } }
 
-  /// What the latest answer on a wire at rest took beyond the model.
-  var latestAtRest: Int64? { rest.last }
+  /// Returns by how much an answer is later than the model, beyond what answers take on a wire at rest; `nil` if that is not known yet.
+  ///
+  /// The peer's queue delays answers too. The latest answer at rest tells by how much. An earlier answer only tells that this one
+  /// was late for another reason, such as a busy machine.
+  func lateness(of excess: Int64) -> Int64? { rest.last.map { max(excess - $0, 0) } }
 
   /// Between the first polls, which measure the line.
   var restInterval: UInt64 { interval / 4 }

@@ -109,6 +109,17 @@ struct PacerTests {
     #expect(pacer.readyAt == 0 && !pacer.isPacing && pacer.rate == nil)
   }
 
+  @Test("an answer is late by what it takes beyond the latest one on a wire at rest, and never early")
+  func lateness() {
+    var pacer = Pacer(bytesPerSecond: 11_520)
+    #expect(pacer.lateness(of: 9_000_000) == nil)
+    pacer.sample(excess: 2_000_000, wasAtRest: true, at: 1)
+    pacer.sample(excess: 12_000_000, wasAtRest: true, at: 2)
+    #expect(pacer.lateness(of: 15_000_000) == 3_000_000)
+    // The line was measured while the machine was busy.
+    #expect(pacer.lateness(of: 1_500_000) == 0)
+  }
+
   @Test(
     "survives answers that make no sense, on a line of any speed", arguments: [10, 30, 120, 960, 11_520, 300_000_000])
   func nonsense(_ rate: Int) throws {
