@@ -8,7 +8,7 @@ extension HTTP2Session {
     fields = FieldSection()
     fieldsSize = 0
     // A GOAWAY of ours is queued that says this stream was not processed, so it must not be processed.
-    guard isRequest, goAwayCode == nil else { return }
+    guard isRequest, phase.isRunning else { return }
     streams[id] = HTTP2Stream(
       id: id, window: configuration.windows.initial, readAhead: readAhead, audience: .nobody)
     timers[.idle] = nil
@@ -32,7 +32,7 @@ extension HTTP2Session {
     if fieldsSize > configuration.streams.maximumHeaderListSize { return reject(stream, isHead: isHead) }
     guard isHead else { return receivedTrailers(section, on: stream) }
     if role == .client {
-      isAnswered = true
+      activity.answered()
       // nghttp2 accepts any three digits, and treats everything except 1xx as final.
       guard let status = section.status, status >= 100 else { return reset(id, .protocolError) }
       if status < 200 { return receivedInformational(section, on: stream) }
@@ -101,7 +101,7 @@ extension HTTP2Session {
   func dataEnded(_ id: StreamID) {
     guard let stream = streams[id] else { return }
     stream.input = .ended
-    if stream.isHeard, failure == nil { events.endData(of: id) }
+    if stream.isHeard, !phase.hasFailed { events.endData(of: id) }
   }
 
   func resetReceived(_ id: StreamID) {
@@ -118,7 +118,7 @@ extension HTTP2Session {
 
   func pingAnswered(_ number: UInt64) {
     guard let (purpose, roundTrip) = pings.answered(number, at: now) else { return }
-    isAnswered = true
+    activity.answered()
     switch purpose {
     case .owner: emit(.pong(roundTrip: roundTrip))
     case .window: tuner.answered()
@@ -127,7 +127,7 @@ extension HTTP2Session {
   }
 
   func settingsAcknowledged() {
-    isAnswered = true
+    activity.answered()
     timers[.settings] = nil
   }
 

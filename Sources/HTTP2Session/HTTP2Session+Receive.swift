@@ -4,10 +4,9 @@ package import NIOCore
 extension HTTP2Session {
   /// Processes bytes from the link. Errors are reported by an event.
   package func receive(_ bytes: consuming ByteBuffer, at now: NIODeadline) {
-    guard failure == nil, bytes.readableBytes > 0 else { return }
+    guard !phase.hasFailed, bytes.readableBytes > 0 else { return }
     self.now = now
-    lastReceived = now
-    sentIntoSilence = 0
+    activity.received(at: now)
     timers[.pong] = nil
     receivedInformationalSize = 0
     incoming = bytes
@@ -29,7 +28,7 @@ extension HTTP2Session {
     incomingBase = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
     if let failure = preface.judge(bytes) { return fail(failure) }
     var rest = bytes
-    while failure == nil {
+    while !phase.hasFailed {
       switch splitter.next(&rest) {
       case .begin(let header, let bytes):
         begin(header, bytes)
@@ -71,7 +70,7 @@ extension HTTP2Session {
   }
 
   private func watchHeaderBlock() {
-    guard failure == nil else { return }
+    guard !phase.hasFailed else { return }
     let isWaiting =
       rules.isInHeaderBlock || (!splitter.isAtBoundary && splitter.header?.type != FrameHeader.data)
     if !isWaiting {

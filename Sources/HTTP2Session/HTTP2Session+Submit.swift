@@ -11,7 +11,7 @@ extension HTTP2Session {
     _ head: FieldSection, endStream: Bool, readAhead: ReadAhead? = nil
   ) throws(HTTP2Failure) -> StreamID {
     if let failure { throw failure }
-    guard nghttp2_session_check_request_allowed(engine) != 0, goAwayCode == nil else {
+    guard nghttp2_session_check_request_allowed(engine) != 0, phase.isRunning else {
       throw HTTP2Failure(.closing, .refusedStream, "The session is shutting down and takes no new request.")
     }
     let id = withFields(head, isKept: true) { fields, count in
@@ -131,14 +131,13 @@ extension HTTP2Session {
 
   /// Announces that a server's GOAWAY will follow (RFC 9113 §6.8): the peer should open no more streams.
   package func shutdownNotice() {
-    if role == .server, failure == nil { accept(nghttp2_submit_shutdown_notice(engine)) }
+    if role == .server, !phase.hasFailed { accept(nghttp2_submit_shutdown_notice(engine)) }
   }
 
   /// Accepts no new streams. Open ones may finish, and then the session is finished.
   package func goAway(_ code: HTTP2ErrorCode = .noError) {
-    guard failure == nil, goAwayCode == nil else { return }
-    goAwayCode = code
-    isGoAwayQueued = true
+    guard phase.isRunning else { return }
+    phase = .leaving(code, isQueued: true)
     let last = nghttp2_session_get_last_proc_stream_id(engine)
     accept(nghttp2_submit_goaway(engine, Engine.noFlags, last, code.rawValue, nil, 0))
   }

@@ -7,7 +7,7 @@ extension HTTP2Session {
 
   package func handleTimeout(at now: NIODeadline) {
     self.now = now
-    while failure == nil, let timer = timers.popExpired(at: now) {
+    while !phase.hasFailed, let timer = timers.popExpired(at: now) {
       switch timer {
       case .settings: settingsTimedOut()
       case .headerBlock: fail(.unresponsive, .enhanceYourCalm, "The peer began a frame and did not finish it in time.")
@@ -32,14 +32,13 @@ extension HTTP2Session {
   /// nothing waits for the peer.
   func watchLiveness() {
     guard let interval = pingInterval else { return }
-    let due = lastReceived + interval
+    let due = activity.lastReceived + interval
     timers[.ping] = min(timers[.ping] ?? due, due)
   }
 
   /// Returns to the shorter PING interval, because the peer sends heads or bodies.
   func endQuiet() {
-    guard isQuiet else { return }
-    isQuiet = false
+    guard activity.endQuiet() else { return }
     timers[.ping] = nil
     watchLiveness()
   }
@@ -47,11 +46,11 @@ extension HTTP2Session {
   private func checkLiveness() {
     guard let interval = pingInterval else { return }
     // Until the peer has answered anything, the SETTINGS timer counts instead: a link may take long to come up.
-    if !isAnswered { return timers[.ping] = now + interval }
-    let due = lastReceived + interval
+    if !activity.isProven { return timers[.ping] = now + interval }
+    let due = activity.lastReceived + interval
     guard due <= now else { return timers[.ping] = due }
     if timers[.pong] == nil { timers[.pong] = now + configuration.timeouts.pingAnswer + delayBySent }
-    isQuiet = true
+    activity.probed()
     _ = sendPing(.liveness)
     timers[.ping] = now + (pingInterval ?? interval)
   }
@@ -59,18 +58,19 @@ extension HTTP2Session {
   private var pingInterval: TimeAmount? {
     let timeouts = configuration.timeouts
     if streams.isEmpty { return timeouts.idlePingInterval }
-    return timeouts.pingInterval.map { isQuiet ? timeouts.quietPingInterval ?? $0 : $0 }
+    return timeouts.pingInterval.map { activity.isQuiet ? timeouts.quietPingInterval ?? $0 : $0 }
   }
 
   /// The additional time for a PING: it is queued behind the bytes in the link's buffers, and the peer may read them slowly.
   private var delayBySent: TimeAmount {
-    min(configuration.timeouts.pingDelay, .milliseconds(Int64(sentIntoSilence / Self.slowestBytesPerMillisecond)))
+    let delay = activity.sentIntoSilence / Self.slowestBytesPerMillisecond
+    return min(configuration.timeouts.pingDelay, .milliseconds(Int64(delay)))
   }
 
   private static let slowestBytesPerMillisecond = 32
 
   private func peerIsSilent() {
-    let silence = (now - lastReceived).nanoseconds / 1_000_000_000
+    let silence = (now - activity.lastReceived).nanoseconds / 1_000_000_000
     fail(
       .unresponsive, .noError,
       "Nothing has come for \(silence) s, not even the answer to a PING: the far end hangs, or the link is dead.")
@@ -78,7 +78,7 @@ extension HTTP2Session {
 
   /// Starts the idle timer, which runs while no stream is open.
   func watchIdleness() {
-    guard let idle = configuration.timeouts.idle, failure == nil, goAwayCode == nil else { return }
+    guard let idle = configuration.timeouts.idle, phase.isRunning else { return }
     if !streams.isEmpty {
       timers[.idle] = nil
     } else if timers[.idle] == nil {
@@ -87,7 +87,7 @@ extension HTTP2Session {
   }
 
   func sendPing(_ purpose: PingTracker.Purpose) -> Bool {
-    guard failure == nil, let number = pings.start(purpose, at: now) else { return false }
+    guard !phase.hasFailed, let number = pings.start(purpose, at: now) else { return false }
     let result = withUnsafeBytes(of: number) { bytes in
       nghttp2_submit_ping(
         engine, Engine.noFlags, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))

@@ -5,7 +5,7 @@ package import NIOCore
 extension HTTP2Session {
   /// Whether to call ``nextTransmit(maximum:into:at:)``. All body bytes may still have to wait for the peer's window.
   package var wantsTransmit: Bool {
-    if isBroken { return false }
+    guard phase.canSend else { return false }
     return nghttp2_session_want_write(engine) != 0
       || (!scheduler.isEmpty && nghttp2_session_get_remote_window_size(engine) > 0)
   }
@@ -15,7 +15,7 @@ extension HTTP2Session {
   ///
   /// Request only what the link accepts now: the rest can still be overtaken.
   package func nextTransmit(maximum: Int, into buffer: inout ByteBuffer, at now: NIODeadline) {
-    guard !isBroken else { return }
+    guard phase.canSend else { return }
     self.now = now
     waitingWrites = 0
     let before = buffer.readableBytes
@@ -24,7 +24,7 @@ extension HTTP2Session {
     outputBase &-= UInt64(before)
     transmit()
     outputBase &+= UInt64(output.readableBytes)
-    sentIntoSilence += output.readableBytes - before
+    activity.sent(output.readableBytes - before)
     swap(&output, &buffer)
     // Returns an unused turn: a more urgent stream may be ready before the next call.
     if let stream = turn.take().flatMap({ streams[$0] }) { schedule(stream) }
@@ -38,12 +38,17 @@ extension HTTP2Session {
       if count > 0 {
         output.append(UnsafeRawBufferPointer(start: bytes, count: count))
       } else if count < 0 {
-        isBroken = true
-        return fail(.exhausted, .internalError, "HTTP/2 framing failed: \(Engine.message(Int32(count))).")
+        return breakOff("HTTP/2 framing failed: \(Engine.message(Int32(count))).")
       } else if !resumeNext() {
         return
       }
     }
+  }
+
+  /// Ends the session after an error of nghttp2, which cannot send a GOAWAY either.
+  private func breakOff(_ message: String) {
+    fail(.exhausted, .internalError, message)
+    if let failure { phase = .failed(failure, canSend: false) }
   }
 
   /// Wakes the stream whose turn it is; nghttp2 has nothing else to send.
@@ -185,7 +190,7 @@ extension HTTP2Session {
 
   /// Handles a GOAWAY. nghttp2 ends the session itself if the peer violated a rule.
   func goAwaySent(_ code: HTTP2ErrorCode, debug: UnsafeRawBufferPointer) {
-    if isGoAwayQueued, code == goAwayCode { return isGoAwayQueued = false }
+    if case .leaving(code, isQueued: true) = phase { return phase = .leaving(code, isQueued: false) }
     // A GOAWAY with NO_ERROR that is not queued by `goAway` is our shutdown notice.
     guard code != .noError else { return }
     let reason = debug.isEmpty ? "" : ": " + String(decoding: debug, as: UTF8.self)

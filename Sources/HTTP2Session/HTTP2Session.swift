@@ -20,8 +20,7 @@ package final class HTTP2Session {
 
   package let role: Role
   package let configuration: HTTP2Configuration
-  /// The reason why the session ended, unless both ends agreed to end it.
-  @exclusivity(unchecked) package internal(set) var failure: HTTP2Failure?
+  @exclusivity(unchecked) var phase = SessionPhase.running
 
   let engine: OpaquePointer
   private let memory = EngineMemory()
@@ -61,23 +60,11 @@ package final class HTTP2Session {
   @exclusivity(unchecked) var outputBase: UInt64 = 0
   /// The buffer handed over last.
   @exclusivity(unchecked) var outgoing = ByteBuffer()
-  /// The error code of the GOAWAY that the owner requested.
-  @exclusivity(unchecked) var goAwayCode: HTTP2ErrorCode?
-  /// Whether that GOAWAY is still queued.
-  @exclusivity(unchecked) var isGoAwayQueued = false
-  /// Whether the session can neither receive nor send, not even the GOAWAY.
-  @exclusivity(unchecked) var isBroken = false
 
   // Clocks and windows.
   @exclusivity(unchecked) var timers = TimerTable()
   @exclusivity(unchecked) var pings = PingTracker()
-  @exclusivity(unchecked) var lastReceived: NIODeadline
-  /// Whether the peer has answered anything: bytes pass in both directions.
-  @exclusivity(unchecked) var isAnswered = false
-  /// The number of bytes sent since the last bytes arrived.
-  @exclusivity(unchecked) var sentIntoSilence = 0
-  /// Whether a liveness PING was sent, and neither head nor body has arrived since.
-  @exclusivity(unchecked) var isQuiet = false
+  @exclusivity(unchecked) var activity: PeerActivity
   @exclusivity(unchecked) var tuner: WindowTuner
   let readAhead: ReadAhead
 
@@ -89,7 +76,7 @@ package final class HTTP2Session {
     self.role = role
     self.configuration = configuration
     self.now = now
-    lastReceived = now
+    activity = PeerActivity(at: now)
     preface = Preface(role: role)
     splitter = FrameSplitter(skipping: role == .server ? Int(NGHTTP2_CLIENT_MAGIC_LEN) : 0)
     rules = InboundRules(role: role, floods: configuration.floods, at: now)
@@ -112,6 +99,9 @@ package final class HTTP2Session {
     events.popFirst()
   }
 
+  /// The reason why the session ended, unless both ends agreed to end it.
+  package var failure: HTTP2Failure? { phase.failure }
+
   /// The number of streams that are open or waiting to open.
   package var openStreams: Int { streams.count }
 
@@ -126,19 +116,17 @@ package final class HTTP2Session {
 
   /// Whether nothing more will be received or sent, so that the link may be closed.
   package var isFinished: Bool {
-    isBroken || (nghttp2_session_want_read(engine) == 0 && nghttp2_session_want_write(engine) == 0)
+    !phase.canSend || (nghttp2_session_want_read(engine) == 0 && nghttp2_session_want_write(engine) == 0)
   }
 
   func emit(_ event: consuming HTTP2Event) {
-    if failure == nil { events.append(event) }
+    if !phase.hasFailed { events.append(event) }
   }
 
   /// Ends the session: closes every stream, then reports the reason. The next transmit sends the GOAWAY.
   func fail(_ failure: HTTP2Failure) {
-    guard self.failure == nil else { return }
-    if nghttp2_session_terminate_session(engine, failure.code.rawValue) != 0 {
-      isBroken = true
-    }
+    guard !phase.hasFailed else { return }
+    let canSend = nghttp2_session_terminate_session(engine, failure.code.rawValue) == 0
     for stream in streams.values where stream.audience == .owner {
       emit(.closed(stream.id, failure.code, isUnprocessed: role == .client && !stream.isHeadSent))
     }
@@ -147,6 +135,6 @@ package final class HTTP2Session {
     turn = nil
     timers.removeAll()
     emit(.failed(failure))
-    self.failure = failure
+    phase = .failed(failure, canSend: canSend)
   }
 }
