@@ -88,17 +88,22 @@ extension UnsafeRawBufferPointer {
   }
 }
 
-extension UnsafeMutableRawBufferPointer {
-  func lowercaseASCII() {
+extension UnsafeMutableRawPointer {
+  /// Copies bytes to this place, with upper-case ASCII letters changed to lower case.
+  func copyLowercased(_ bytes: UnsafeRawBufferPointer) {
+    let count = bytes.count
     guard count >= 8 else {
-      for index in 0..<count where self[index] &- 0x41 < 26 { self[index] |= 0x20 }
+      for index in 0..<count {
+        let byte = bytes[index]
+        storeBytes(of: byte &- 0x41 < 26 ? byte | 0x20 : byte, toByteOffset: index, as: UInt8.self)
+      }
       return
     }
     var index = 0
     while index < count {
-      // Some of the last eight may be lower case already, which changes nothing.
-      let place = Swift.min(index, count - 8)
-      let word = loadUnaligned(fromByteOffset: place, as: UInt64.self)
+      // Some of the last eight may have been copied before.
+      let place = min(index, count - 8)
+      let word = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
       storeBytes(of: word.lowercasedASCII, toByteOffset: place, as: UInt64.self)
       index = place + 8
     }

@@ -49,8 +49,16 @@ package struct FieldSection: @unchecked Sendable {
   package mutating func append(
     name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, isSensitive: Bool = false
   ) {
+    _ = appendClassified(name: name, value: value, isSensitive: isSensitive)
+  }
+
+  /// Appends a line as `append` does.
+  /// - Returns: the field of its name.
+  package mutating func appendClassified(
+    name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, isSensitive: Bool = false
+  ) -> KnownField {
     makeRoom(for: name.count + value.count)
-    storage?.append(nil, name: name, value: value, isSensitive: isSensitive)
+    return storage?.append(nil, name: name, value: value, isSensitive: isSensitive) ?? .other
   }
 
   package mutating func append(_ field: KnownField, _ value: UnsafeRawBufferPointer) {
@@ -86,11 +94,6 @@ package struct FieldSection: @unchecked Sendable {
     guard storage != nil else { return }
     makeUnique()
     storage?.removeAll(where: shouldRemove)
-  }
-
-  /// The field of the last line.
-  package var lastField: KnownField? {
-    storage.flatMap { $0.header.lineCount > 0 ? $0[$0.header.lineCount - 1].field : nil }
   }
 
   /// Removes the last line. A reader appends a line first, and only then knows its field.

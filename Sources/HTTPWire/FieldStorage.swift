@@ -82,24 +82,29 @@ final class FieldStorage: ManagedBuffer<FieldStorage.Header, FieldSection.Line> 
 
   /// Appends a line. There must be room for it.
   /// - Parameter field: `nil` if the name has been neither classified nor changed to lower case.
+  /// - Returns: the field.
+  @discardableResult
   func append(
     _ field: KnownField?, name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, isSensitive: Bool
-  ) {
+  ) -> KnownField {
     withUnsafeMutablePointers { header, slots in
       let start = header.pointee.byteCount
       let end = start + name.count + value.count
-      let bytes = UnsafeMutableRawPointer(slots)
-      let lowered = UnsafeMutableRawBufferPointer(start: bytes + start, count: name.count)
-      lowered.copyMemory(from: name)
-      UnsafeMutableRawBufferPointer(start: bytes + start + name.count, count: value.count).copyMemory(from: value)
-      if field == nil { lowered.lowercaseASCII() }
-      let field = field ?? KnownField(lowercased: UnsafeRawBufferPointer(lowered))
+      let place = UnsafeMutableRawPointer(slots) + start
+      if let bytes = value.baseAddress { (place + name.count).copyMemory(from: bytes, byteCount: value.count) }
+      if field == nil {
+        place.copyLowercased(name)
+      } else if let bytes = name.baseAddress {
+        place.copyMemory(from: bytes, byteCount: name.count)
+      }
+      let field = field ?? KnownField(lowercased: UnsafeRawBufferPointer(start: place, count: name.count))
       slots[header.pointee.slots - 1 - header.pointee.lineCount] = FieldSection.Line(
         field: field, isSensitive: isSensitive, start: UInt32(start), nameCount: UInt32(name.count),
         valueCount: UInt32(value.count))
       header.pointee.byteCount = end
       header.pointee.lineCount += 1
       header.pointee.present |= field.bit
+      return field
     }
   }
 

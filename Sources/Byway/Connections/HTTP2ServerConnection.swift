@@ -162,19 +162,14 @@ extension HTTP2ServerConnection: ConnectionOwner {
     let exchange = ServedExchange(
       id, on: self, asked: fields, isComplete: isComplete, terms: terms)
     exchanges[id] = exchange
-    var authority: AuthoritySpelling?
-    var rejection: BywayError?
     do throws(BywayError) {
-      authority = try RequestRules.admit(&fields, configuration, via: via)
+      let authority = try RequestRules.admit(&fields, configuration, via: via)
+      exchange.observe(&fields, .http2)
+      let target = ParsedTarget(kind: RequestKind(fields), authority: authority)
+      exchange.begin(fields, target, with: handler)
     } catch {
-      rejection = error
-    }
-    exchange.observe(&fields, .http2)
-    if let rejection {
-      exchange.fail(rejection)
-    } else {
-      let kind = RequestKind(fields)
-      exchange.begin(fields, ParsedTarget(kind: kind, authority: authority), with: handler)
+      exchange.observe(&fields, .http2)
+      exchange.fail(error)
     }
   }
 

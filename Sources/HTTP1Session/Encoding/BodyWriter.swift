@@ -33,14 +33,14 @@ package struct BodyWriter: Sendable {
   func writeEnd(trailers: FieldSection?, into output: inout ByteBuffer) throws(HTTP1Failure) {
     guard remaining == 0 else { throw .unencodable("The body is \(remaining) bytes shorter than its Content-Length.") }
     guard framing == .chunked else { return }
-    try output.writeWhole { output throws(HTTP1Failure) in
+    try output.writeLines(expected: trailers?.expectedHeadSize ?? 5) { output throws(HTTP1Failure) in
       output.append("0\r\n")
       if let trailers { try Self.write(trailers, into: &output) }
       output.append("\r\n")
     }
   }
 
-  private static func write(_ trailers: FieldSection, into output: inout ByteBuffer) throws(HTTP1Failure) {
+  private static func write(_ trailers: FieldSection, into output: inout HeadWriter) throws(HTTP1Failure) {
     for line in trailers.lines where !line.field.isBarredFromTrailers {
       try trailers.withBytes(of: line) { name, value throws(HTTP1Failure) in try output.writeField(name, value) }
     }

@@ -48,7 +48,7 @@ package struct RequestEncoder: MessageEncoder, Sendable {
     let framing = try Self.framing(of: fields, kind: kind, hasBody: options.hasBody)
     let method = try Self.method(of: fields, kind: kind)
     let start = output.writerIndex
-    try output.writeWhole { output throws(HTTP1Failure) in
+    try output.writeLines(expected: fields.expectedHeadSize) { output throws(HTTP1Failure) in
       if let method { output.writeValue(of: method, in: fields) } else { output.append("GET") }
       output.append(" ")
       target.write(fields, into: &output)
@@ -64,8 +64,8 @@ package struct RequestEncoder: MessageEncoder, Sendable {
       case .none, .untilClose, .tunnel: break
       }
       output.append("\r\n")
-      if capitalizesFieldNames { output.capitalizeFieldNames(from: start) }
     }
+    if capitalizesFieldNames { output.capitalizeFieldNames(from: start) }
     body = BodyWriter(framing)
   }
 
@@ -118,7 +118,7 @@ package struct RequestEncoder: MessageEncoder, Sendable {
   }
 
   private static func writeConnectionFields(
-    of fields: FieldSection, kind: RequestKind, _ options: Options, into output: inout ByteBuffer
+    of fields: FieldSection, kind: RequestKind, _ options: Options, into output: inout HeadWriter
   ) throws(HTTP1Failure) {
     if kind.asksForUpgrade {
       guard fields.withValue(of: .protocol, FieldGrammar.isProtocol) == true else {

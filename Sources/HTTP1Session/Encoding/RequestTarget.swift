@@ -46,7 +46,7 @@ struct RequestTarget {
     }
   }
 
-  func write(_ fields: FieldSection, into output: inout ByteBuffer) {
+  func write(_ fields: FieldSection, into output: inout HeadWriter) {
     switch form {
     case .origin: output.writeValue(of: .path, in: fields)
     case .asterisk: output.append("*")

@@ -36,7 +36,7 @@ package struct ResponseEncoder: MessageEncoder, Sendable {
       throw .unencodable("The status of an informational response is not from 100 to 199.")
     }
     if context.version == .v1_0 { return }
-    try output.writeWhole { output throws(HTTP1Failure) in
+    try output.writeLines(expected: fields.expectedHeadSize) { output throws(HTTP1Failure) in
       output.writeStatusLine(status)
       try output.writeForwardedFields(of: fields, keepingProxyFields: false)
       output.append("\r\n")
@@ -64,12 +64,12 @@ package struct ResponseEncoder: MessageEncoder, Sendable {
     let opensTunnel = status == 101 || status / 100 == 2 && (attaches || context.request == .connect)
     let framing = opensTunnel ? .tunnel : try Self.framing(status, context, declared: declared, hasBody: hasBody)
     let keepAlive = context.keepAlive && framing != .untilClose
-    try output.writeWhole { output throws(HTTP1Failure) in
+    try output.writeLines(expected: fields.expectedHeadSize) { output throws(HTTP1Failure) in
       output.writeStatusLine(status)
       try output.writeForwardedFields(of: fields, keepingProxyFields: status == 407)
       if let upgrade {
         output.append("Upgrade: ")
-        output.writeString(upgrade)
+        output.append(text: upgrade)
         output.append("\r\nConnection: upgrade\r\n")
       } else if framing != .tunnel {
         if !keepAlive {
@@ -103,10 +103,10 @@ package struct ResponseEncoder: MessageEncoder, Sendable {
   }
 }
 
-extension ByteBuffer {
+extension HeadWriter {
   fileprivate mutating func writeStatusLine(_ status: Int) {
     append("HTTP/1.1 ")
-    writeString(String(status))
+    append(text: String(status))
     append(" ")
     append(ReasonPhrase.of(status))
     append("\r\n")

@@ -49,10 +49,8 @@ struct FieldLineReader: Sendable {
   }
 
   private mutating func readField(_ line: UnsafeRawBufferPointer) throws(HTTP1Failure) {
-    var colon = 0
-    while colon < line.count, FieldGrammar.isTokenByte(line[colon]) { colon += 1 }
-    guard colon > 0, colon < line.count, line[colon] == UInt8(ascii: ":") else {
-      throw .malformed(Self.fault(at: colon, of: line))
+    guard let colon = line.firstOffset(of: UInt8(ascii: ":"), from: 0), colon > 0 else {
+      throw .malformed(Self.fault(of: line))
     }
     let value = FieldGrammar.trim(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
     guard FieldGrammar.isFieldText(value) else {
@@ -60,8 +58,13 @@ struct FieldLineReader: Sendable {
     }
     count += 1
     let name = UnsafeRawBufferPointer(rebasing: line[..<colon])
-    fields.append(name: name, value: value)
-    if let field = fields.lastField, field != .other { try sort(field, value) }
+    let field = fields.appendClassified(name: name, value: value)
+    if field != .other {
+      // A name without a colon that is known is a token.
+      try sort(field, value)
+    } else if !FieldGrammar.isToken(name) {
+      throw .malformed(Self.fault(of: line))
+    }
     if count + facts.connection.count > countLimit { throw Self.tooLarge(part, sizeLimit, countLimit) }
   }
 
@@ -81,7 +84,7 @@ struct FieldLineReader: Sendable {
     case .contentLength:
       let isFirst = try facts.noteContentLength(value)
       if isFirst, let length = facts.contentLength {
-        let isPlain = value.first != UInt8(ascii: "0") && !value.contains(UInt8(ascii: ","))
+        let isPlain = (value.count == 1 || value[0] != UInt8(ascii: "0")) && !value.contains(UInt8(ascii: ","))
         if isPlain { return }
         // "5, 5" and "05" are forwarded as "5".
         fields.removeLast()
@@ -107,8 +110,9 @@ struct FieldLineReader: Sendable {
       : .tooLarge("The head of a message exceeds \(size) bytes or \(count) fields.")
   }
 
-  private static func fault(at index: Int, of line: UnsafeRawBufferPointer) -> String {
-    switch (index, index < line.count ? line[index] : nil) {
+  private static func fault(of line: UnsafeRawBufferPointer) -> String {
+    let index = line.firstIndex { !FieldGrammar.isTokenByte($0) } ?? line.count
+    return switch (index, index < line.count ? line[index] : nil) {
     case (0, 0x20), (0, 0x09): "A field is folded over two lines."
     case (0, UInt8(ascii: ":")): "A field has no name."
     case (_, 0x20), (_, 0x09): "White space follows the name of a field."

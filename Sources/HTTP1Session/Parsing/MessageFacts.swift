@@ -52,6 +52,11 @@ struct MessageFacts: Sendable {
   /// Records the length. Repetitions must be equal (RFC 9112 §6.3). Returns whether this is the first one.
   mutating func noteContentLength(_ value: UnsafeRawBufferPointer) throws(HTTP1Failure) -> Bool {
     let isFirst = contentLength == nil
+    // The usual form, which needs no search for commas.
+    if isFirst, let length = FieldGrammar.length(value) {
+      contentLength = length
+      return true
+    }
     var start = 0
     for index in 0...value.count where index == value.count || value[index] == UInt8(ascii: ",") {
       let member = FieldGrammar.trim(UnsafeRawBufferPointer(rebasing: value[start..<index]))

@@ -13,14 +13,14 @@ package struct AuthoritySpelling: Sendable {
   /// Parses `host [ ":" port ]` (RFC 3986 §3.2.2). An empty port counts as none (§6.2.3).
   package init(_ bytes: UnsafeRawBufferPointer) throws(AuthorityFlaw) {
     if bytes.isEmpty { throw .empty }
-    if bytes.contains(UInt8(ascii: "@")) { throw .userInformation }
+    if bytes.firstOffset(of: UInt8(ascii: "@"), from: 0) != nil { throw .userInformation }
     let hostEnd: Int
     if bytes[0] == UInt8(ascii: "[") {
       guard let close = bytes.firstIndex(of: UInt8(ascii: "]")) else { throw .address }
       host = .ipv6(try Self.address(UnsafeRawBufferPointer(rebasing: bytes[1..<close])))
       hostEnd = close + 1
     } else {
-      hostEnd = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.count
+      hostEnd = bytes.firstOffset(of: UInt8(ascii: ":"), from: 0) ?? bytes.count
       host = try Self.named(UnsafeRawBufferPointer(rebasing: bytes[..<hostEnd]))
     }
     if hostEnd == bytes.count {
@@ -54,7 +54,7 @@ package struct AuthoritySpelling: Sendable {
     var labelStart = 0
     for index in 0...count {
       guard index == count || bytes[index] == UInt8(ascii: ".") else {
-        try judge(bytes[index])
+        if !nameBytes.contains(bytes[index]) { throw flaw(of: bytes[index]) }
         continue
       }
       guard index > labelStart else { throw .label }
@@ -69,13 +69,14 @@ package struct AuthoritySpelling: Sendable {
     return .ipv4(address)
   }
 
-  private static func judge(_ byte: UInt8) throws(AuthorityFlaw) {
-    if byte.loweredASCII &- 0x61 < 26 || byte &- 0x30 < 10 { return }
+  /// Letters, digits, `-` and `_`.
+  private static var nameBytes: ASCIISet { ASCIISet(low: 0x03FF_2000_0000_0000, high: 0x07FF_FFFE_87FF_FFFE) }
+
+  private static func flaw(of byte: UInt8) -> AuthorityFlaw {
     switch byte {
-    case UInt8(ascii: "-"), UInt8(ascii: "_"): return
-    case UInt8(ascii: "%"): throw .percentEncoding
-    case 0x80...: throw .otherScript
-    default: throw .character
+    case UInt8(ascii: "%"): .percentEncoding
+    case 0x80...: .otherScript
+    default: .character
     }
   }
 
