@@ -10,47 +10,51 @@ package import NIOCore
 package final class ObservedExchange: @unchecked Sendable {
   private let observers: [any ExchangeObserver]
   private let singleObserver: (any SingleExchangeObserver)?
-  package private(set) var record: ExchangeRecord
+  /// `nil` while the observers are notified.
+  private var current: ExchangeRecord?
 
   init(
     _ record: consuming ExchangeRecord, observers: [any ExchangeObserver], watcher: (any ExchangeWatching)? = nil
   ) {
     for observer in observers { observer.exchangeBegan(record) }
     singleObserver = watcher.flatMap { $0.observer(of: record) }
-    self.record = record
+    current = record
     self.observers = observers
   }
 
+  package var record: ExchangeRecord { current ?? .nothing }
+
+  private var isEnded: Bool { current?.ended != nil }
+
   /// Moves the record out and back: a copy would retain each of its references, for each observer.
   private func tellObservers(_ tell: (any ExchangeObserver, ExchangeRecord) -> Void) {
-    var told = ExchangeRecord.nothing
-    swap(&told, &record)
+    guard let told = current.take() else { return }
     for observer in observers { tell(observer, told) }
-    swap(&told, &record)
+    current = told
   }
 
   // MARK: For the sender of the request
 
   /// The sender was identified.
   package func identified(as user: UserName) {
-    record.user = user.text
+    current?.user = user.text
   }
 
   /// It goes to a target that the client has chosen.
   package func clientChoosesUpstream() {
-    record.isClientsChoice = true
+    current?.isClientsChoice = true
   }
 
   /// The request is sent with these fields, possibly again.
   package func sent(_ fields: borrowing FieldSection, to upstream: String, at now: NIODeadline) {
     // Requests of an interceptor after the end of the exchange, for example to refresh a cache, do not belong to it.
-    guard record.ended == nil else { return }
-    record.sent = now
-    record.wire = ExchangeRecord.Wire()
-    record.attempts += 1
-    record.upstream = upstream
+    guard !isEnded else { return }
+    current?.sent = now
+    current?.wire = ExchangeRecord.Wire()
+    current?.attempts += 1
+    current?.upstream = upstream
     singleObserver?.sent(copy fields, record)
-    guard record.attempts == 1 else { return }
+    guard current?.attempts == 1 else { return }
     tellObservers { $0.exchangeSent($1) }
   }
 
@@ -70,51 +74,52 @@ package final class ObservedExchange: @unchecked Sendable {
   }
 
   private func noteWire(_ note: (inout ExchangeRecord.Wire, _ sent: NIODeadline) -> Void) {
-    guard record.ended == nil, let sent = record.sent else { return }
-    note(&record.wire, sent)
+    guard !isEnded, let sent = current?.sent, var wire = current?.wire else { return }
+    note(&wire, sent)
+    current?.wire = wire
     singleObserver?.passed(record)
   }
 
   /// Bytes of the response's body have arrived from the remote end.
   package func carried(_ count: Int) {
-    record.carriedBytes += count
+    current?.carriedBytes += count
   }
 
   /// The remote end's response has these fields.
   package func answered(_ fields: borrowing FieldSection) {
-    guard record.ended == nil else { return }
+    guard !isEnded else { return }
     noteAnswer()
     singleObserver?.answered(copy fields, record)
   }
 
   private func noteAnswer() {
-    if record.answered == nil, record.ended == nil { record.answered = .now() }
+    if current?.answered == nil, !isEnded { current?.answered = .now() }
   }
 
   // MARK: For the serving end
 
   func requestBody(_ bytes: ByteBuffer) {
     let count = bytes.readableBytes
-    record.requestBytes += count
+    current?.requestBytes += count
     for observer in observers { observer.exchangeMoved(requestBytes: count, responseBytes: 0) }
     singleObserver?.requestBody(bytes)
   }
 
   func requestEnded() {
-    guard record.requestEnded == nil else { return }
-    record.requestEnded = .now()
+    guard current?.requestEnded == nil else { return }
+    current?.requestEnded = .now()
     singleObserver?.requestEnded(record)
   }
 
   func responseBegan(_ head: borrowing FieldSection) {
     noteAnswer()
-    record.status = head.status
+    current?.status = head.status
     singleObserver?.responseBegan(copy head, record)
   }
 
   func responseBody(_ bytes: ByteBuffer) {
     let count = bytes.readableBytes
-    record.responseBytes += count
+    current?.responseBytes += count
     for observer in observers { observer.exchangeMoved(requestBytes: 0, responseBytes: count) }
     singleObserver?.responseBody(bytes)
   }
@@ -125,15 +130,15 @@ package final class ObservedExchange: @unchecked Sendable {
 
   /// The first failure is the cause of the others.
   func failed(_ error: @autoclosure () -> BywayError, by party: ExchangeRecord.Party? = nil) {
-    guard record.failure == nil, record.ended == nil else { return }
+    guard current?.failure == nil, !isEnded else { return }
     let error = error()
-    record.failure = party.map { .init(code: error.code, party: $0) } ?? .init(error.code)
+    current?.failure = party.map { .init(code: error.code, party: $0) } ?? .init(error.code)
     singleObserver?.failed(error, record)
   }
 
   func ended() {
-    guard record.ended == nil else { return }
-    record.ended = .now()
+    guard !isEnded else { return }
+    current?.ended = .now()
     tellObservers { $0.exchangeEnded($1) }
     singleObserver?.ended(record)
   }

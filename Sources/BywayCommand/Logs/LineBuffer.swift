@@ -50,10 +50,6 @@ struct LineBuffer: ~Copyable, @unchecked Sendable {
     room(bytes.count).copyMemory(from: from, byteCount: bytes.count)
   }
 
-  mutating func append(_ text: String) {
-    text.utf8Span.span.bytes.withUnsafeBytes { append($0) }
-  }
-
   /// - Parameters:
   ///   - number: Numbers below 0 are written as 0.
   ///   - digits: The exact number of digits, with leading zeros.

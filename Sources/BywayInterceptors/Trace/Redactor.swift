@@ -5,7 +5,7 @@ import Primitives
 
 /// A redactor, which replaces secrets by ``Trace/Redaction/mark``. It is created once, as every field of every exchange passes
 /// through it.
-package struct Redactor: Sendable {
+package final class Redactor: Sendable {
   package static let defaults = Redactor(.defaults)
 
   /// This field is not indexed because its value never recurs, not because it is secret.
