@@ -20,7 +20,7 @@ extension UInt64 {
   }
 
   /// The eight bytes, with upper-case ASCII letters changed to lower case.
-  var lowercasedASCII: UInt64 {
+  @inlinable var lowercasedASCII: UInt64 {
     let low = self & 0x7F7F_7F7F_7F7F_7F7F
     // The high bit of a byte is set in the first sum from "A" on, and in the second one after "Z".
     let isUpper = (low &+ 0x3F3F_3F3F_3F3F_3F3F) & ~(low &+ 0x2525_2525_2525_2525) & ~self & 0x8080_8080_8080_8080
@@ -73,8 +73,13 @@ extension UnsafeRawBufferPointer {
   /// Whether the bytes equal those at `other`.
   @inlinable func equals(_ other: UnsafeRawPointer) -> Bool {
     guard count >= 8 else {
-      for index in 0..<count where self[index] != other.load(fromByteOffset: index, as: UInt8.self) { return false }
-      return true
+      guard count >= 4 else {
+        for index in 0..<count where self[index] != other.load(fromByteOffset: index, as: UInt8.self) { return false }
+        return true
+      }
+      return loadUnaligned(as: UInt32.self) == other.loadUnaligned(as: UInt32.self)
+        && loadUnaligned(fromByteOffset: count - 4, as: UInt32.self)
+          == other.loadUnaligned(fromByteOffset: count - 4, as: UInt32.self)
     }
     var index = 0
     while index < count {
@@ -88,15 +93,46 @@ extension UnsafeRawBufferPointer {
   }
 }
 
+extension UnsafeRawBufferPointer {
+  /// Whether the bytes equal those at `other`, which are lower case, ignoring the case of ASCII letters.
+  @inlinable func equals(lowercased other: UnsafeRawPointer) -> Bool {
+    guard count >= 8 else {
+      for index in 0..<count {
+        let byte = self[index]
+        let lowered = byte &- 0x41 < 26 ? byte | 0x20 : byte
+        if lowered != other.load(fromByteOffset: index, as: UInt8.self) { return false }
+      }
+      return true
+    }
+    var index = 0
+    while index < count {
+      // Some of the last eight may have been compared before.
+      let place = Swift.min(index, count - 8)
+      let word = loadUnaligned(fromByteOffset: place, as: UInt64.self).lowercasedASCII
+      if word != other.loadUnaligned(fromByteOffset: place, as: UInt64.self) { return false }
+      index = place + 8
+    }
+    return true
+  }
+}
+
 extension UnsafeMutableRawPointer {
   /// Copies bytes to this place, with upper-case ASCII letters changed to lower case.
   func copyLowercased(_ bytes: UnsafeRawBufferPointer) {
     let count = bytes.count
     guard count >= 8 else {
-      for index in 0..<count {
-        let byte = bytes[index]
-        storeBytes(of: byte &- 0x41 < 26 ? byte | 0x20 : byte, toByteOffset: index, as: UInt8.self)
+      guard count >= 4 else {
+        for index in 0..<count {
+          let byte = bytes[index]
+          storeBytes(of: byte &- 0x41 < 26 ? byte | 0x20 : byte, toByteOffset: index, as: UInt8.self)
+        }
+        return
       }
+      let first = UInt64(bytes.loadUnaligned(as: UInt32.self))
+      let last = UInt64(bytes.loadUnaligned(fromByteOffset: count - 4, as: UInt32.self))
+      let lowered = (first | last << 32).lowercasedASCII
+      storeBytes(of: UInt32(truncatingIfNeeded: lowered), as: UInt32.self)
+      storeBytes(of: UInt32(truncatingIfNeeded: lowered >> 32), toByteOffset: count - 4, as: UInt32.self)
       return
     }
     var index = 0

@@ -39,10 +39,11 @@ package enum FieldGrammar {
     of list: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
   ) throws(Failure) {
     var start = 0
-    for index in 0...list.count where index == list.count || list[index] == UInt8(ascii: ",") {
-      let member = trim(UnsafeRawBufferPointer(rebasing: list[start..<index]))
+    while start < list.count {
+      let end = list.firstOffset(of: UInt8(ascii: ","), from: start) ?? list.count
+      let member = trim(UnsafeRawBufferPointer(rebasing: list[start..<end]))
       if !member.isEmpty { try body(member) }
-      start = index + 1
+      start = end + 1
     }
   }
 
@@ -57,13 +58,7 @@ package enum FieldGrammar {
 
   /// Whether the bytes equal the text, ignoring the case of ASCII letters.
   @inlinable package static func equal(_ bytes: UnsafeRawBufferPointer, lowercased text: StaticString) -> Bool {
-    guard bytes.count == text.utf8CodeUnitCount else { return false }
-    for index in 0..<bytes.count {
-      let byte = bytes[index]
-      let lowered = byte &- 0x41 < 26 ? byte | 0x20 : byte
-      if lowered != text.utf8Start[index] { return false }
-    }
-    return true
+    bytes.count == text.utf8CodeUnitCount && bytes.equals(lowercased: UnsafeRawPointer(text.utf8Start))
   }
 
   @inlinable static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }

@@ -43,6 +43,14 @@ struct RequestEncoderTests {
     #expect(String(buffer: output) == "x: y\r\n")
   }
 
+  @Test("writes a head that is longer than its fields, because a proxy gets the host twice")
+  func longHost() throws {
+    let host = Array(repeating: String(repeating: "a", count: 62), count: 4).joined(separator: ".")
+    let head = try encode(
+      [":method": "GET", ":scheme": "http", ":path": "/", ":authority": host], .init(targetForm: .absolute))
+    #expect(head.text == "GET http://\(host)/ HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+  }
+
   private static let get: FieldSection = [
     ":path": "/a?b", ":authority": "h:8080", ":scheme": "http", ":method": "GET", "accept": "*/*",
   ]

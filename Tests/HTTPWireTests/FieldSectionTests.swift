@@ -10,6 +10,12 @@ import Testing
     #expect(section.lines.map(\.field) == [.contentType, .other, .other])
   }
 
+  @Test("lowers field names of each length, and only letters", arguments: 1...20) func lowers(_ count: Int) {
+    let name = String("A[Z`@bY{X^W~V|U$T#S!".prefix(count))
+    let section: FieldSection = [name: "V"]
+    #expect(section.description == "\(name.lowercased()): V")
+  }
+
   @Test("copies do not share changes") func copies() {
     let first: FieldSection = ["host": "h", "via": "1.1 a", "x": ""]
     var (second, third) = (first, first)

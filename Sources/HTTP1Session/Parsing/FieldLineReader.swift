@@ -27,19 +27,17 @@ struct FieldLineReader: Sendable {
   /// Reads lines. Returns whether the empty line has been read.
   mutating func read(from input: inout InputBuffer) throws(HTTP1Failure) -> Bool {
     let (part, sizeLimit, countLimit) = (part, sizeLimit, countLimit)
-    while true {
-      let limit = max(0, sizeLimit - size - 2)
-      let line = try input.readLine(limit: limit, tooLong: Self.tooLarge(part, sizeLimit, countLimit)) {
-        line throws(HTTP1Failure) in
-        if line.isEmpty { return true }
-        size += line.count + 2
-        try readField(line)
-        return false
-      }
-      guard let isLast = line else { return false }
-      if isLast { return true }
+    return try input.readLines(limit: room, tooLong: Self.tooLarge(part, sizeLimit, countLimit)) {
+      line throws(HTTP1Failure) in
+      if line.isEmpty { return nil }
+      size += line.count + 2
+      try readField(line)
+      return room
     }
   }
+
+  /// The maximum length of the next line.
+  private var room: Int { max(0, sizeLimit - size - 2) }
 
   /// Returns the section without keeping a reference to it.
   mutating func takeFields() -> FieldSection {

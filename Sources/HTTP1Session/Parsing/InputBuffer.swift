@@ -37,28 +37,44 @@ struct InputBuffer: Sendable {
     limit: Int, tooLong: @autoclosure () -> HTTP1Failure,
     _ body: (UnsafeRawBufferPointer) throws(HTTP1Failure) -> Result
   ) throws(HTTP1Failure) -> Result? {
-    let start = scanned
-    var lineEnd: Int?
-    let result: Result? = try bytes.withUnsafeReadableBytes { bytes throws(HTTP1Failure) in
-      guard let lineFeed = bytes.firstOffset(of: UInt8(ascii: "\n"), from: start) else {
-        if bytes.count > limit + 1 { throw tooLong() }
-        return nil
-      }
-      // Checked first, as when the line feed has not arrived yet: the error must not depend on how the bytes are split.
-      if lineFeed > limit + 1 { throw tooLong() }
-      guard lineFeed > 0, bytes[lineFeed - 1] == UInt8(ascii: "\r") else {
-        throw .malformed("A line ends in LF without CR.")
-      }
-      lineEnd = lineFeed + 1
-      return try body(UnsafeRawBufferPointer(rebasing: bytes[..<(lineFeed - 1)]))
-    }
-    guard let lineEnd else {
-      scanned = bytes.readableBytes
+    var result: Result?
+    _ = try readLines(limit: limit, tooLong: tooLong()) { line throws(HTTP1Failure) in
+      result = try body(line)
       return nil
     }
-    bytes.moveReaderIndex(forwardBy: lineEnd)
-    scanned = 0
     return result
+  }
+
+  /// Reads lines as ``readLine(limit:tooLong:_:)`` does.
+  /// - Parameters:
+  ///   - limit: the maximum length of the first line.
+  ///   - body: Gets each line, and returns the maximum length of the next one; `nil` after the last line.
+  /// - Returns: whether the last line was read; if not, the next one is incomplete.
+  mutating func readLines(
+    limit: Int, tooLong: @autoclosure () -> HTTP1Failure,
+    _ body: (UnsafeRawBufferPointer) throws(HTTP1Failure) -> Int?
+  ) throws(HTTP1Failure) -> Bool {
+    var limit: Int? = limit
+    var (start, unscanned) = (0, scanned)
+    try bytes.withUnsafeReadableBytes { bytes throws(HTTP1Failure) in
+      while let room = limit {
+        guard let lineFeed = bytes.firstOffset(of: UInt8(ascii: "\n"), from: unscanned) else {
+          if bytes.count - start > room + 1 { throw tooLong() }
+          unscanned = bytes.count
+          return
+        }
+        // Checked first, as when the line feed has not arrived yet: the error must not depend on how the bytes are split.
+        if lineFeed - start > room + 1 { throw tooLong() }
+        guard lineFeed > start, bytes[lineFeed - 1] == UInt8(ascii: "\r") else {
+          throw .malformed("A line ends in LF without CR.")
+        }
+        limit = try body(UnsafeRawBufferPointer(rebasing: bytes[start..<(lineFeed - 1)]))
+        (start, unscanned) = (lineFeed + 1, lineFeed + 1)
+      }
+    }
+    bytes.moveReaderIndex(forwardBy: start)
+    scanned = unscanned - start
+    return limit == nil
   }
 
   /// Reads a slice of the available bytes.
