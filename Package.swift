@@ -138,7 +138,7 @@ let package = Package(
       resources: [.embedInCode("Page")], swiftSettings: settings),
     // Diagnosis of links, with additional checks in the transports.
     source(
-      "BywayDoctor", ["Byway", "LineLayer", "Primitives", nioCore, nioPosix, httpTypes, logging], small),
+      "BywayDoctor", ["Byway", "LineLayer", "Primitives", nioCore, nioPosix, httpTypes], small),
     source("BywayWebSocket", ["Byway", nioCore, nioPosix, nioWebSocket, httpTypes]),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
     // The only library here that needs Foundation and the list of public suffixes.
@@ -155,18 +155,18 @@ let package = Package(
     source("LineDevices", ["LineEmulation", "Primitives", "CPseudoTerminal"]),
 
     // Transports: one folder each; none imports another.
-    transport("Unix", "UnixTransport", ["Byway", "BywayDoctor", "Primitives", nioCore, nioPosix]),
+    transport("Unix", "UnixTransport", ["Byway", "Primitives", nioCore, nioPosix]),
     transport(
-      "TCP", "TCPTransport", ["Byway", "BywayDoctor", "BywayTLS", "Primitives", nioCore, nioPosix, nioSSL, logging]),
-    transport("Process", "ProcessTransport", ["Byway", "BywayDoctor", "Primitives", nioCore, nioPosix, logging]),
+      "TCP", "TCPTransport", ["Byway", "BywayTLS", "Primitives", nioCore, nioPosix, nioSSL, logging]),
+    transport("Process", "ProcessTransport", ["Byway", "Primitives", nioCore, nioPosix, logging]),
     .systemLibrary(
       name: "CSerialPort", pkgConfig: "libserialport", providers: [.apt(["libserialport-dev"])]),
     transport(
-      "Serial", "SerialTransport", ["Byway", "BywayDoctor", "CSerialPort", "Primitives", nioCore, nioPosix, logging]),
+      "Serial", "SerialTransport", ["Byway", "CSerialPort", "Primitives", nioCore, nioPosix, logging]),
     .systemLibrary(name: "CSSH2", pkgConfig: "libssh2", providers: [.apt(["libssh2-1-dev"])]),
     transport(
       "SSH", "SSHTransport",
-      ["Byway", "BywayDoctor", "CSSH2", "Primitives", nioCore, nioPosix, logging, crypto, cryptoExtras]),
+      ["Byway", "CSSH2", "Primitives", nioCore, nioPosix, logging, crypto, cryptoExtras]),
     transport("Loopback", "LoopbackTransport", ["Byway", "Primitives", nioCore, nioPosix]),
     transport("Descriptor", "DescriptorTransport", ["Byway", "Primitives", nioCore, nioPosix]),
 

@@ -12,7 +12,7 @@ package struct Doctor: Sendable {
   /// Examines a link from the medium upwards, until a check finds a fault.
   /// - Parameter observer: called with each step as it ends.
   package func examine(
-    _ link: Link, observer: @escaping @Sendable (Step) async -> Void = { _ in }
+    _ link: Link, observer: @escaping @Sendable (LinkStep) async -> Void = { _ in }
   ) async -> Report {
     let examination = Examination(observer: observer)
     var over: Examination.Over?
@@ -30,11 +30,11 @@ package struct Doctor: Sendable {
     let link = link.examined
     let mediumState: MediumState
     if let transport = link.medium as? any Examinable {
-      mediumState = try await transport.examine(link.address, in: examination)
+      mediumState = try await examination.examine(link.address, over: transport)
     } else if link.opening == .listen {
       mediumState = .unasked
     } else {
-      try await examination.make(ConnectionCheck(to: link.address, over: link.medium))
+      try await examination.open(link.address, over: link.medium)
       mediumState = .free
     }
     switch mediumState {

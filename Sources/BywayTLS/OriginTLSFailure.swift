@@ -8,7 +8,8 @@ struct OriginTLSFailure: TLSWords {
   let entry: ServerTrust.Entry?
   let hasIdentity: Bool
 
-  func explain(_ reason: TLSReason, cause: (any Error)?) -> BywayError {
+  func explain(_ evidence: TLSEvidence, cause: (any Error)?) -> BywayError {
+    let reason = evidence.reason
     switch reason {
     case .cut:
       let message = "\(name) ended the connection without a TLS close_notify: it was cut, or the server died."

@@ -153,8 +153,9 @@ package final class TLSHandshake: ChannelDuplexHandler {
     _ reason: TLSReason, _ cause: (any Error)?, _ certificate: NIOSSLCertificate?
   ) -> BywayError {
     if let error = cause as? BywayError { return error }
-    var error = words.explain(reason, cause: cause)
-    error.evidence = TLSEvidence(reason: reason, certificate: certificate)
+    let evidence = TLSEvidence(reason: reason, certificate: certificate)
+    var error = words.explain(evidence, cause: cause)
+    error.evidence = evidence
     return error
   }
 
@@ -165,7 +166,7 @@ package final class TLSHandshake: ChannelDuplexHandler {
 
 /// The messages for TLS failures in one context.
 package protocol TLSWords: Sendable {
-  func explain(_ reason: TLSReason, cause: (any Error)?) -> BywayError
+  func explain(_ evidence: TLSEvidence, cause: (any Error)?) -> BywayError
 }
 
 extension SocketAddress {

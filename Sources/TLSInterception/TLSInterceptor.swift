@@ -73,8 +73,8 @@ package final class TLSInterceptor: TLSTermination {
 private struct TLSInterceptionFailure: TLSWords {
   let host: Host
 
-  func explain(_ reason: TLSReason, cause: (any Error)?) -> BywayError {
-    switch reason {
+  func explain(_ evidence: TLSEvidence, cause: (any Error)?) -> BywayError {
+    switch evidence.reason {
     case .ownAuthorityUnknown, .ownRefused:
       BywayError(
         .originUntrusted,

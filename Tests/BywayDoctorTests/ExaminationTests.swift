@@ -10,7 +10,7 @@ import UnixTransport
 /// Time limits of checks.
 @Suite("Doctor: time limits", .timeLimit(.minutes(1))) struct ExaminationTests {
   /// A check that ends only when cancelled.
-  private struct EndlessCheck: Check {
+  private struct EndlessCheck: LinkCheck {
     static let title = "endless"
     let limit: Duration
 
@@ -20,7 +20,7 @@ import UnixTransport
     }
   }
 
-  private struct QuickCheck: Check {
+  private struct QuickCheck: LinkCheck {
     static let title = "quick"
     var time = Duration.zero
 

@@ -1,3 +1,4 @@
+import Byway
 import BywayDoctor
 import Foundation
 import Testing
@@ -13,7 +14,7 @@ import Testing
       $0.split(separator: "|").first
     }
     let names = firstCells.flatMap { cell in cell.matches(of: /`([a-z-]+)`/).map { String($0.1) } }
-    #expect(Set(names) == Set(Fault.allCases.map(\.rawValue)))
+    #expect(Set(names) == Set(LinkFault.allCases.map(\.rawValue)))
     #expect(names.count == Set(names).count)
   }
 }

@@ -10,7 +10,7 @@ import Testing
 /// Lines with a gateway at the far end: good, noisy, or broken in one direction.
 @Suite("Doctor: serial lines with a gateway", .timeLimit(.minutes(2))) struct LineDoctorTests {
   private func expect(
-    _ fault: Fault?, _ rig: LineRig, origin: Origin = .handler { _ in Response(status: .ok) },
+    _ fault: LinkFault?, _ rig: LineRig, origin: Origin = .handler { _ in Response(status: .ok) },
     sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
     let gateway = try await rig.gateway(origin: origin)

@@ -1,3 +1,4 @@
+import Byway
 import LineLayer
 import Testing
 

@@ -3,7 +3,7 @@ import BywayDoctor
 
 extension Report {
   /// Whether exactly this fault is found; `nil`: the link is sound.
-  func expects(_ fault: Fault?) -> Bool {
+  func expects(_ fault: LinkFault?) -> Bool {
     switch verdict {
     case .sound: fault == nil
     case .noted(let diagnosis), .wrong(let diagnosis): diagnosis.fault == fault

@@ -1,3 +1,4 @@
+import Byway
 import BywayDoctor
 import Foundation
 import Primitives

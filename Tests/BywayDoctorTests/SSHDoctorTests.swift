@@ -79,7 +79,7 @@ import UnixTransport
   @Test("the doctor reports an SSH port without a listener, and a host that does not respond")
   func unreachable() async throws {
     let (unused, silent) = (try UnusedPort(), try SilentPort())
-    for (port, fault) in [(unused.port, Fault.nobodyListens), (silent.port, .noAnswer)] {
+    for (port, fault) in [(unused.port, LinkFault.nobodyListens), (silent.port, .noAnswer)] {
       let report = try await examine("ssh://me@127.0.0.1:\(port)/s?config=none")
       #expect(report.expects(fault), "\(report.json)")
     }
@@ -97,7 +97,8 @@ import UnixTransport
   @Test("the doctor reports that an SSH port has another server: web, TLS, mail or unknown")
   func unexpectedPeers() async throws {
     for (words, fault) in [
-      ("HTTP/1.1 400 Bad Request\r\n\r\n", Fault.wrongScheme), ("\u{15}\u{3}\u{1}\u{0}\u{2}\u{2}\u{46}", .wrongScheme),
+      ("HTTP/1.1 400 Bad Request\r\n\r\n", LinkFault.wrongScheme),
+      ("\u{15}\u{3}\u{1}\u{0}\u{2}\u{2}\u{46}", .wrongScheme),
       ("220 mx.test ESMTP\r\n", .wrongScheme), ("", .notSSH),
     ] {
       let server = try await WordyServer(words)
@@ -148,7 +149,7 @@ import UnixTransport
       let other = try String(contentsOfFile: server.folder["user.pub"], encoding: .utf8)
       let changed = try server.folder.write("[127.0.0.1]:\(server.port) \(other)", to: "changed")
       let revoked = try server.folder.write("@revoked [127.0.0.1]:\(server.port) \(own)", to: "revoked")
-      for (file, fault) in [(changed, Fault.changedHostKey), (revoked, .revokedHostKey)] {
+      for (file, fault) in [(changed, LinkFault.changedHostKey), (revoked, .revokedHostKey)] {
         let report = try await examine(
           address("/s", at: server, "identity=\(server.folder["user"])&config=none&known_hosts=\(file)"))
         #expect(report.expects(fault), "\(report.json)")
@@ -173,7 +174,7 @@ import UnixTransport
         String(contentsOfFile: folder["user.pub"], encoding: .utf8)
           + String(contentsOfFile: folder["locked.pub"], encoding: .utf8), to: "authorized_keys")
       for (name, fault, command) in [
-        ("exposed", Fault.exposedKey, "chmod 600 \(folder["exposed"])"), ("missing", .noKeyFile, nil),
+        ("exposed", LinkFault.exposedKey, "chmod 600 \(folder["exposed"])"), ("missing", .noKeyFile, nil),
         ("locked", .lockedKey, "ssh-add \(folder["locked"])"),
         ("unknown", .loginRefused, "ssh-copy-id -i \(folder["unknown"]) -p \(server.port) \(server.user)@127.0.0.1"),
       ] {
@@ -239,7 +240,7 @@ import UnixTransport
       let folder = server.folder
       try folder.write("", to: "file")
       try StaleSocket.make(at: folder["stale"])
-      for (name, fault) in [("missing", Fault.noFile), ("stale", .nobodyListens), ("file", .notASocket)] {
+      for (name, fault) in [("missing", LinkFault.noFile), ("stale", .nobodyListens), ("file", .notASocket)] {
         let report = try await examine(server.address(folder[name]))
         #expect(report.expects(fault), "\(report.json)")
         #expect(report.line.contains(folder[name]))
@@ -277,11 +278,11 @@ import UnixTransport
   @Test(
     "the doctor reports a remote command that is missing, fails with a message or prints a greeting",
     arguments: [
-      ("no-such-command-here", Fault.noProgram, "no-such-command-here"),
+      ("no-such-command-here", LinkFault.noProgram, "no-such-command-here"),
       ("echo so sad >%262; exit 3", .programEnded, "so sad"),
       ("echo Welcome to Example; exec cat", .chatter, "Welcome"),
     ])
-  func commands(_ command: String, _ fault: Fault, _ word: String) async throws {
+  func commands(_ command: String, _ fault: LinkFault, _ word: String) async throws {
     try await withServer { server in
       let report = try await examine(server.address("?command=\(command)"))
       #expect(report.expects(fault) && report.line.contains(word), "\(report.json)")
@@ -345,7 +346,7 @@ import UnixTransport
   @Test("the doctor names the server at fault: unknown key behind the jump host, or forwarding prohibited on it")
   func jumps() async throws {
     for (configuration, fault, blamed) in [
-      ("", Fault.unknownHost, 1), ("AllowTcpForwarding no", .forwardingProhibited, 0),
+      ("", LinkFault.unknownHost, 1), ("AllowTcpForwarding no", .forwardingProhibited, 0),
     ] {
       try await withServer(configuration) { near in
         try await withServer { far in

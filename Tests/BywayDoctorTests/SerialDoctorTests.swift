@@ -1,3 +1,4 @@
+import Byway
 import BywayDoctor
 import Foundation
 import LineEmulation
@@ -12,7 +13,7 @@ import Testing
   init() throws { folder = try TemporaryFolder() }
 
   private func expect(
-    _ fault: Fault, at path: String, words: [String] = [], sourceLocation: SourceLocation = #_sourceLocation
+    _ fault: LinkFault, at path: String, words: [String] = [], sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
     let report = try await LineRig.examine("serial:\(path)")
     #expect(report.expects(fault), "\(report.json)", sourceLocation: sourceLocation)
@@ -38,7 +39,7 @@ import Testing
 
   @Test("the doctor reports a port in use by a login, ModemManager or another program")
   func held() async throws {
-    let cases: [(String, Fault, String)] = [
+    let cases: [(String, LinkFault, String)] = [
       ("agetty", .loginHere, "systemctl disable --now serial-getty@"),
       ("ModemManager", .modemManager, "70-byway-serial.rules"), ("picocom", .inUse, "kill "),
     ]

@@ -64,7 +64,7 @@ import TransportTestSupport
   func noRoute() {
     for code in [ENETUNREACH, EHOSTUNREACH] {
       let error = IOError(errnoCode: code, reason: "connect")
-      let diagnosis = Diagnosis(unreachable: error, "There is no route.", address: "192.0.2.1")
+      let diagnosis = Diagnosis(connecting: ConnectFailure(error), "There is no route.", address: "192.0.2.1")
       #expect(diagnosis.fault == .noRoute && diagnosis.command == "ip route get 192.0.2.1")
     }
   }
@@ -88,7 +88,7 @@ import TransportTestSupport
     #expect(tls.isUsable == false, "\(tls.json)")
     await nginx.stop()
     for (words, fault) in [
-      ("\u{15}\u{3}\u{1}\u{0}\u{2}\u{2}\u{46}\u{0}\u{0}", Fault.wrongScheme),
+      ("\u{15}\u{3}\u{1}\u{0}\u{2}\u{2}\u{46}\u{0}\u{0}", LinkFault.wrongScheme),
       ("SSH-2.0-OpenSSH_9.2p1\r\n", .wrongScheme),
       ("220 mx.test ESMTP\r\n", .otherProgram), ("-ERR unknown command\r\n", .otherProgram),
     ] {

@@ -59,7 +59,7 @@ import TransportTestSupport
     let other = try await Certificates()
     let named = try await ca.issue("named", names: "DNS:gateway.example,IP:10.0.0.1")
     for (identity, fault, word) in [
-      (try await ca.issue("old", days: -1), Fault.expired, "has expired on 20"),
+      (try await ca.issue("old", days: -1), LinkFault.expired, "has expired on 20"),
       (try await ca.issueForTheFuture("early"), .notYetValid, "sudo timedatectl set-ntp true"),
       (named, .wrongName, "It is for gateway.example, 10.0.0.1."), (other.server, .unknownAuthority, "ca=FILE"),
     ] {

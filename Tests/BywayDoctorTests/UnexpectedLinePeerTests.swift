@@ -7,7 +7,7 @@ import Testing
 /// Lines with another kind of peer, or none.
 @Suite("Doctor: serial lines without a gateway", .timeLimit(.minutes(2))) struct UnexpectedLinePeerTests {
   private func expect(
-    _ fault: Fault, _ device: DeviceProgram, options: String = "", words: [String] = [],
+    _ fault: LinkFault, _ device: DeviceProgram, options: String = "", words: [String] = [],
     sourceLocation: SourceLocation = #_sourceLocation
   ) async throws -> Report {
     let report = try await LineRig.examine("serial:\(device.path)\(options)")

@@ -5,6 +5,7 @@ import Glibc
 import HTTPTypes
 import TestTools
 import Testing
+import TransportTestSupport
 import UnixTransport
 
 /// Links over Unix sockets, working and failing.
@@ -32,6 +33,22 @@ import UnixTransport
     #expect(try await examine("unix:\(folder["missing"])").expects(.noFile))
     try folder.write("x", to: "regular")
     #expect(try await examine("unix:\(folder["regular"])").expects(.notASocket))
+  }
+
+  @Test(
+    "an error of a Unix link has the fault and the sentence that the doctor reports",
+    arguments: ["stale", "regular", "s/s"])
+  func sameDiagnosis(_ name: String) async throws {
+    try StaleSocket.make(at: folder["stale"])
+    try folder.write("x", to: "regular")
+    let link = try transports.link("unix:\(folder[name])")
+    let report = await Doctor(transports).examine(link)
+    let error = await #expect(throws: BywayError.self) {
+      try await link.medium.connect(to: link.address, context: .ofExamination(within: .seconds(5)))
+    }
+    let last = try #require(report.steps.last?.diagnosis)
+    #expect(error?.diagnosis?.fault == last.fault, "\(report.json)")
+    #expect(error?.message == last.sentence, "\(report.json)")
   }
 
   @Test("the doctor reports a gateway on a Unix socket whose origin is unreachable")

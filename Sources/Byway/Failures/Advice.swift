@@ -3,7 +3,7 @@ import Synchronization
 /// A remedy for a failure: the setting to change. Its text is a phrase within the failure's message.
 ///
 /// Libraries know settings, not the options of a command. A program that has options for them sets the ``Wording`` of its process.
-package enum Advice: Sendable, Hashable {
+package indirect enum Advice: Sendable, Hashable {
   /// A limit that a user can raise. Its text is the name of the setting.
   package enum Limit: Sendable, Hashable {
     case connectTimeout

@@ -84,6 +84,13 @@ public struct BywayError: Error, Sendable {
   public var cause: (any Error)?
   /// The setting to change, which the message names too; `nil` if none helps.
   package var advice: Advice?
+  /// The fault of a link, as a step of opening it has found it; `nil` for other failures.
+  package var diagnosis: Diagnosis? {
+    get { kept?.diagnosis }
+    set { kept = newValue.map(KeptDiagnosis.init) }
+  }
+  /// A reference, so that errors stay small.
+  private var kept: KeptDiagnosis?
   /// Further facts for the diagnosis of a link: ``UnexpectedPeer``, ``ProgramEnd`` and the like.
   package var evidence: (any Sendable)?
 
@@ -98,6 +105,12 @@ public struct BywayError: Error, Sendable {
     self.message = message
     self.processing = processing
     self.cause = cause
+  }
+
+  /// Creates the error for a fault of a link. Its message is the sentence of the diagnosis.
+  package init(_ code: Code, _ diagnosis: Diagnosis, cause: (any Error)? = nil) {
+    self.init(code, diagnosis.sentence, processing: .none, cause: cause)
+    self.diagnosis = diagnosis
   }
 
   /// Creates an error with advice.
@@ -126,5 +139,13 @@ extension BywayError: CustomStringConvertible {
   public var description: String {
     // The message may quote text from outside.
     (cause.map { "\(message) (\(code): \(CauseText.of($0)))" } ?? "\(message) (\(code))").visible
+  }
+}
+
+private final class KeptDiagnosis: Sendable {
+  let diagnosis: Diagnosis
+
+  init(_ diagnosis: Diagnosis) {
+    self.diagnosis = diagnosis
   }
 }

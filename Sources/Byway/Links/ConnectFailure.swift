@@ -23,9 +23,14 @@ package enum ConnectFailure {
   /// - Parameters:
   ///   - place: the address, as it was given.
   ///   - listener: the expected server: "the SSH server".
-  package static func error(_ error: any Error, connectingTo place: String, of listener: String) -> BywayError {
+  ///   - address: the IP address that was tried, if there was one.
+  ///   - advice: a further sentence.
+  package static func error(
+    _ error: any Error, connectingTo place: String, of listener: String, address: String? = nil, advice: String? = nil
+  ) -> BywayError {
+    let failure = ConnectFailure(error)
     let message =
-      switch ConnectFailure(error) {
+      switch failure {
       case .timeout: "\(place) did not answer in time: check the address, and that no firewall drops it."
       case .unknownHost: "The name in \(place) cannot be resolved: check its spelling, or use the IP address."
       case .system(ECONNREFUSED): "Nothing listens on \(place): start \(listener) there, or check the port."
@@ -34,6 +39,25 @@ package enum ConnectFailure {
       case .system(let code): "Cannot connect to \(place): \(SystemError(code: code))."
       case .other: "Cannot connect to \(place)."
       }
-    return BywayError(.linkUnavailable, message, processing: .none, cause: error)
+    let sentence = advice.map { "\(message) \($0)" } ?? message
+    return BywayError(.linkUnavailable, Diagnosis(connecting: failure, sentence, address: address), cause: error)
+  }
+}
+
+extension Diagnosis {
+  /// Diagnoses an address that cannot be connected to.
+  /// - Parameters:
+  ///   - failure: the reason.
+  ///   - sentence: the sentence of the diagnosis.
+  ///   - address: the IP address that was tried, if there was one.
+  package init(connecting failure: ConnectFailure, _ sentence: String, address: String? = nil) {
+    switch failure {
+    case .unknownHost: self.init(.unknownName, sentence)
+    case .system(ECONNREFUSED): self.init(.nobodyListens, sentence)
+    case .system(ENETUNREACH), .system(EHOSTUNREACH):
+      self.init(.noRoute, sentence, command: address.map { "ip route get \($0)" })
+    case .timeout: self.init(.noAnswer, sentence)
+    case .system, .other: self.init(.notConnected, sentence)
+    }
   }
 }

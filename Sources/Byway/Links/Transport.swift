@@ -134,6 +134,8 @@ public struct LinkContext: Sendable {
   public var connections: ConnectionLimit
   /// The expected remote end for `connect`, for messages.
   package var peer = LinkPeer.gateway
+  /// Records the steps of `connect` for an examination, which also wants to see steps that an ordinary link does not need; `nil` otherwise.
+  package var journal: LinkJournal?
 
   /// Creates the context of one call.
   /// - Parameters:

@@ -1,3 +1,4 @@
+import Byway
 import BywayDoctor
 import Primitives
 
@@ -16,7 +17,7 @@ struct DoctorText {
   }
 
   /// Writes a step as soon as it has a result.
-  func write(_ step: Step) throws {
+  func write(_ step: LinkStep) throws {
     let (mark, colour) = mark(of: step)
     let words = self.words(of: step).visible
     let title = Self.padded(step.title, to: Self.titleWidth)
@@ -29,12 +30,12 @@ struct DoctorText {
   }
 
   /// Returns the observation of a step. The last line tells what is wrong.
-  private func words(of step: Step) -> String {
+  private func words(of step: LinkStep) -> String {
     if case .wrong = step.outcome, let saw = step.saw { return saw }
     return [step.saw, step.diagnosis?.sentence].compactMap(\.self).joined(separator: " ")
   }
 
-  private func mark(of step: Step) -> (String, (String) -> String) {
+  private func mark(of step: LinkStep) -> (String, (String) -> String) {
     switch step.outcome {
     case .sound: ("ok", style.good)
     case .noted: ("note", style.accent)

@@ -3,7 +3,7 @@ import NIOCore
 import Primitives
 
 /// Checks that the peer answers an HTTP/2 PING (RFC 9113 §6.7).
-struct GatewayCheck: Check {
+struct GatewayCheck: LinkCheck {
   static let title = "gateway"
 
   let link: Link

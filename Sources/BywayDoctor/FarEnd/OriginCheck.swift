@@ -2,7 +2,7 @@ import Byway
 import HTTPTypes
 
 /// Checks that the service behind the gateway answers a request that changes nothing.
-struct OriginCheck: Check {
+struct OriginCheck: LinkCheck {
   static let title = "origin"
 
   let client: BywayClient

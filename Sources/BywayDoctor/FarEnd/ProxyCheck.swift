@@ -4,7 +4,7 @@ import NIOCore
 import Primitives
 
 /// Checks that the running proxy which uses a line exclusively answers questions about it.
-struct ProxyCheck: Check {
+struct ProxyCheck: LinkCheck {
   static let title = "proxy"
 
   let holder: RunningProcess

@@ -1,11 +1,11 @@
-package import Byway
+import Byway
 import Primitives
 
 /// Diagnoses of links that opened but led to no gateway.
 extension Diagnosis {
   /// - Parameter error: the error of the first exchange over the link.
   init(of error: BywayError, on link: Link) {
-    if let known = (link.medium as? any Examinable)?.diagnose(error, on: link.address) {
+    if let known = error.diagnosis ?? (link.medium as? any Examinable)?.diagnose(error, on: link.address) {
       self = known
       return
     }
@@ -44,20 +44,6 @@ extension Diagnosis {
     case .mailServer, nil:
       self.init(.otherProgram, error.message)
     }
-  }
-
-  /// Diagnoses a program whose standard streams are the link: it may print a greeting or an error message there.
-  /// - Returns: `nil` if the error has another cause.
-  package init?(chatterOf program: String, _ error: BywayError) {
-    guard let words = error.evidence as? UnexpectedBytes, words.unexpectedPeer == nil || words.unexpectedPeer == .login
-    else {
-      return nil
-    }
-    self.init(
-      .chatter,
-      "\(program) prints text instead of HTTP/2 to its standard output, which is the link: "
-        + "\(String(quoting: words.heard, limit: 60)). Keep it silent there (a greeting, a shell's start-up files, a warning), or "
-        + "let it print to its standard error.")
   }
 
   private init(_ end: ProgramEnd, _ error: BywayError) {

@@ -2,7 +2,7 @@ import Byway
 import LineLayer
 
 /// Checks that a gateway answers a question at the link's rate.
-struct AnswerCheck: Check {
+struct AnswerCheck: LinkCheck {
   enum Answer: Sendable {
     /// - Parameter after: the time from the question to its answer, including their time on the wire.
     case gateway(after: Duration)

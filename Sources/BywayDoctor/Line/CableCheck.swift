@@ -1,7 +1,7 @@
 import Byway
 
 /// Checks that the line opens, and reads its modem control lines.
-struct CableCheck: Check {
+struct CableCheck: LinkCheck {
   static let title = "cable"
 
   let address: LinkAddress
@@ -12,7 +12,7 @@ struct CableCheck: Check {
     do {
       rawLine = try await RawLine.open(address, over: medium, resources)
     } catch let error as BywayError {
-      let fault: Fault = (error.cause is PortTaken) ? .inUse : .notConnected
+      let fault: LinkFault = (error.cause is PortTaken) ? .inUse : .notConnected
       return .wrong(Diagnosis(fault, error.message))
     }
     guard let lines = await LineInstruments.read(from: rawLine.channel).modemLines else {

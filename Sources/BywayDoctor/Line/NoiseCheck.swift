@@ -5,7 +5,7 @@ import LineLayer
 ///
 /// A question is a POLL of a session that was never begun, which a listener answers with a RESET and forgets (docs/wire-protocol.md,
 /// section 8). The answer names the session, so each question is known to be answered or lost.
-struct NoiseCheck: Check {
+struct NoiseCheck: LinkCheck {
   static let title = "noise"
 
   private static let time = Duration.milliseconds(1800)

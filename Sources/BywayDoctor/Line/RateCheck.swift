@@ -2,7 +2,7 @@ import Byway
 import Primitives
 
 /// Checks whether the far end can be read at another rate, or with another parity.
-struct RateCheck: Check {
+struct RateCheck: LinkCheck {
   static let title = "rate"
 
   private static let rates = [115_200, 9600, 57_600, 38_400, 19_200, 921_600, 460_800, 230_400, 1_000_000, 4800, 2400]

@@ -15,7 +15,7 @@ final class RawLine: Sendable {
   {
     try Task.checkCancellation()
     let channel = try await resources.channel {
-      try await medium.connect(to: address, context: .ofDoctor(within: .seconds(4)))
+      try await medium.connect(to: address, context: .ofExamination(within: .seconds(4)))
     }
     return try await channel.eventLoop.submit { try RawLine(channel) }.get()
   }

@@ -1,7 +1,7 @@
 import Byway
 
 /// Identifies the program that sends instead of a gateway.
-struct SpeakerCheck: Check {
+struct SpeakerCheck: LinkCheck {
   static let title = "speaker"
 
   let heard: [UInt8]

@@ -3,7 +3,7 @@ import Primitives
 
 /// Checks for a program that sends only when it receives: waits, then sends a carriage return, like the Enter key, then an AT, which
 /// modems answer and HTTP servers reject.
-struct WakingCheck: Check {
+struct WakingCheck: LinkCheck {
   static let title = "waking"
 
   /// PPP repeats its request every 3 s (RFC 1661 §4.6).

@@ -1,3 +1,4 @@
+import Byway
 package import Primitives
 
 extension Report {
@@ -14,7 +15,7 @@ extension Report {
     ]
   }
 
-  private static func json(_ step: Step) -> JSON {
+  private static func json(_ step: LinkStep) -> JSON {
     [
       "check": .string(step.title), "outcome": .string(step.word), "saw": step.saw.map { .string($0) },
       "fault": step.diagnosis.map { .string($0.fault.rawValue) },

@@ -1,3 +1,4 @@
+package import Byway
 import Primitives
 
 /// The result of an examination.
@@ -12,11 +13,11 @@ package struct Report: Sendable {
   }
 
   package let link: String
-  package let steps: [Step]
+  package let steps: [LinkStep]
   package let verdict: Verdict
   package let duration: Duration
 
-  init(of link: String, _ steps: [Step], _ over: Examination.Over?, after duration: Duration) {
+  init(of link: String, _ steps: [LinkStep], _ over: Examination.Over?, after duration: Duration) {
     self.link = link
     self.steps = steps
     self.duration = duration
@@ -29,7 +30,7 @@ package struct Report: Sendable {
   }
 
   /// Returns the worst outcome. Of several remarks, the first concerns the lowest layer.
-  private static func verdict(of steps: [Step]) -> Verdict {
+  private static func verdict(of steps: [LinkStep]) -> Verdict {
     let diagnoses = steps.compactMap { step in step.diagnosis.map { (step, $0) } }
     if let (_, diagnosis) = diagnoses.first(where: { if case .wrong = $0.0.outcome { true } else { false } }) {
       return .wrong(diagnosis)

@@ -21,8 +21,23 @@ public struct TCPTransport: Transport {
   }
 
   public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
-    let endpoint = try LoopbackEndpoint(address)
-    guard endpoint.port != 0 else { throw TCPFailure.noPort(address) }
+    let endpoint = try await context.step(
+      "address", or: .badSettings, saw: { _, _ in .sound("\(address.place) is on this machine.") }
+    ) {
+      let endpoint = try LoopbackEndpoint(address)
+      guard endpoint.port != 0 else { throw TCPFailure.noPort(address) }
+      return endpoint
+    }
+    return try await context.step(
+      "connects", saw: { _, time in .sound("\(address.place) accepts, in \(time.inMilliseconds) ms.") }
+    ) {
+      try await connect(to: endpoint, of: address, context: context)
+    }
+  }
+
+  private func connect(
+    to endpoint: LoopbackEndpoint, of address: LinkAddress, context: LinkContext
+  ) async throws -> any Channel {
     var failure: any Error = ChannelError.connectTimeout(.zero)
     for candidate in endpoint.addresses {
       do {

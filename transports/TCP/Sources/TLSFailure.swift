@@ -1,5 +1,7 @@
 import Byway
 import BywayTLS
+import Glibc
+import Primitives
 
 /// The messages for TLS failures on a link, in the user's terms.
 struct TLSFailure: TLSWords {
@@ -14,53 +16,104 @@ struct TLSFailure: TLSWords {
     self.isDialing = isDialing
   }
 
-  func explain(_ reason: TLSReason, cause: (any Error)?) -> BywayError {
-    if case .cut = reason {
+  func explain(_ evidence: TLSEvidence, cause: (any Error)?) -> BywayError {
+    if case .cut = evidence.reason {
       let message = "The link with \(peer) ended without a TLS close_notify: it was cut, or the far end died."
       return BywayError(.linkLost, message, cause: cause)
     }
-    return BywayError(.linkUnavailable, message(for: reason), processing: .none, cause: cause)
+    return BywayError(.linkUnavailable, diagnosis(evidence), cause: cause)
   }
 
-  private func message(for reason: TLSReason) -> String {
-    switch reason {
+  private func diagnosis(_ evidence: TLSEvidence) -> Diagnosis {
+    switch evidence.reason {
     case .wrongName:
-      "The certificate of \(peer) is not\(name.map { " for \($0)" } ?? ""): say which name it contains with name=."
+      wrongName(evidence.names)
     case .expired:
-      "The certificate of \(peer) has expired: renew it, or check the clock."
+      Diagnosis(
+        .expired,
+        "The certificate of \(peer) has expired\(evidence.notValidAfter.map { " on \(Self.day($0))" } ?? ""), and this machine's "
+          + "clock says \(Self.today): renew it there, or set the clock.")
     case .notYetValid:
-      "The certificate of \(peer) is not valid yet: check the clock."
+      Diagnosis(
+        .notYetValid,
+        "The certificate of \(peer) is not valid\(evidence.notValidBefore.map { " before \(Self.day($0))" } ?? " yet"), and this "
+          + "machine's clock says \(Self.today): set the clock.",
+        command: "sudo timedatectl set-ntp true")
     case .unknownAuthority:
-      "The certificate of \(peer) does not come from \(authorities)."
+      unknownAuthority
     case .noCertificate:
-      "\(subject) sent no certificate: give it cert= and key=."
+      Diagnosis(.handshakeFailed, "\(subject) sent no certificate: give it cert= and key=.")
     case .certificateWanted:
-      "\(subject) asks for a client certificate: add cert=FILE and key=FILE."
+      Diagnosis(.clientCertificateWanted, "\(subject) asks for a client certificate: add cert=FILE and key=FILE.")
     case .ownAuthorityUnknown:
-      "\(subject) does not trust the authority of our certificate: compare its ca= with our cert=."
+      Diagnosis(
+        .clientCertificateRefused,
+        "\(subject) does not trust the authority of our certificate: compare its ca= with our cert=.")
     case .ownExpired:
-      "\(subject) says that our certificate has expired: renew it, or check both clocks."
+      Diagnosis(
+        .clientCertificateRefused,
+        "\(subject) says that our certificate has expired: renew it, or check both clocks.")
     case .ownRefused:
-      "\(subject) refused our certificate: compare its ca= and name= with our cert=."
+      Diagnosis(
+        .clientCertificateRefused, "\(subject) refused our certificate: compare its ca= and name= with our cert=.")
     case .notTLS:
-      isDialing
-        ? "\(address) does not speak TLS: check the port, or use tcp: on both ends."
-        : "A client of \(address) did not begin with TLS: it must use tls:// as well."
+      Diagnosis(
+        .notTLS,
+        isDialing
+          ? "\(address) does not speak TLS: check the port, or use tcp: on both ends."
+          : "A client of \(address) did not begin with TLS: it must use tls:// as well.")
     case .noCommonVersion:
-      "\(subject) speaks no version of TLS that this end does, which is 1.2 and newer: update it."
+      Diagnosis(
+        .noCommonVersion,
+        "\(subject) speaks no version of TLS that this end does, which is 1.2 and newer: update it.")
     case .noCommonProtocol:
-      isDialing
-        ? "\(address) does not speak \(address[option: "http"] == "1.1" ? "HTTP/1.1" : "HTTP/2"), says its TLS (ALPN): "
-          + "\(address[option: "http"] == "1.1" ? "leave out http=1.1" : "if it is a web server, add ?http=1.1 to the link")."
-        : "A client of \(address) speaks none of the protocols that are offered (ALPN): it must speak HTTP."
+      Diagnosis(
+        .noCommonProtocol,
+        isDialing
+          ? "\(address) does not speak \(isHTTP1 ? "HTTP/1.1" : "HTTP/2"), says its TLS (ALPN): "
+            + "\(isHTTP1 ? "leave out http=1.1" : "if it is a web server, add ?http=1.1 to the link")."
+          : "A client of \(address) speaks none of the protocols that are offered (ALPN): it must speak HTTP.")
     case .timedOut:
-      "The TLS handshake with \(peer) did not end in time: does a TLS server listen there?"
+      Diagnosis(
+        .handshakeFailed, "The TLS handshake with \(peer) did not end in time: does a TLS server listen there?")
     case .ended, .cut:
-      "\(subject) ended the connection during the TLS handshake: does a TLS server listen there?"
+      Diagnosis(
+        .handshakeFailed,
+        "\(subject) ended the connection during the TLS handshake: does a TLS server listen there?")
     case .other:
-      "The TLS handshake with \(peer) failed."
+      Diagnosis(.handshakeFailed, "The TLS handshake with \(peer) failed.")
     }
   }
+
+  private func wrongName(_ names: [String]) -> Diagnosis {
+    guard !names.isEmpty else {
+      return Diagnosis(
+        .wrongName,
+        "The certificate of \(peer) has no alternative names (subjectAltName), so it is valid for no host: the gateway needs another."
+      )
+    }
+    return Diagnosis(
+      .wrongName,
+      "The certificate of \(peer) is not\(name.map { " for \($0)" } ?? ""): say which name it contains with name=. It is for "
+        + "\(names.prefix(4).joined(separator: ", ")).",
+      command: names.first { !$0.contains("*") }.map { "byway doctor \(ShellWord.of(address.adding("name", $0)))" })
+  }
+
+  private var unknownAuthority: Diagnosis {
+    let sentence = "The certificate of \(peer) does not come from \(authorities)."
+    guard isDialing, let place = try? address.hostPort() else { return Diagnosis(.unknownAuthority, sentence) }
+    return Diagnosis(
+      .unknownAuthority,
+      "\(sentence) Ask its administrator for the authority's certificate, and give that as ca=FILE.",
+      command: "openssl s_client -showcerts -connect \(ShellWord.of("\(place)")) </dev/null")
+  }
+
+  private var isHTTP1: Bool { address[option: "http"] == "1.1" }
+
+  /// Only the day, so that a repeated failure has the same message.
+  private static var today: String { day(time(nil)) }
+
+  private static func day(_ seconds: Int) -> String { CalendarTime(secondsSinceEpoch: seconds).date }
 
   private var authorities: String {
     address[option: "ca"].map { "the authorities in ca=\($0)" } ?? "the system's authorities (give ca=)"
@@ -69,4 +122,11 @@ struct TLSFailure: TLSWords {
   private var peer: String { isDialing ? address.description : "a client of \(address)" }
   /// The peer, at the beginning of a sentence.
   private var subject: String { isDialing ? address.description : "A client of \(address)" }
+}
+
+extension LinkAddress {
+  /// Returns the text of the address with one more option.
+  fileprivate func adding(_ option: String, _ value: String) -> String {
+    "\(text)\(options.isEmpty ? "?" : "&")\(option)=\(value)"
+  }
 }

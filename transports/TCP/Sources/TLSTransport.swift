@@ -55,11 +55,27 @@ public struct TLSTransport: Transport {
   public func certifiedNames(of channel: any Channel) -> [String]? { channel.certifiedNames }
 
   public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
-    let endpoint = try Endpoint(address)
-    guard endpoint.port != 0 else { throw TCPFailure.noPort(address) }
-    let options = try TLSOptions(address)
-    let tls = try options.clientContext()
-    let name = options.name ?? endpoint.host
+    let files = try await context.step("files", or: .badSettings, saw: { files, _ in try files.outcome }) {
+      try TLSFiles(address)
+    }
+    if let journal = context.journal { try await reach(files.endpoint, context, journal) }
+    return try await context.step("TLS", saw: { _, _ in .sound("The certificate is one that this end trusts.") }) {
+      try await connect(files, to: address, context: context)
+    }
+  }
+
+  /// Makes the steps of the network one by one, for an examination.
+  private func reach(_ endpoint: Endpoint, _ context: LinkContext, _ journal: LinkJournal) async throws {
+    let addresses = try await context.make(NameCheck(host: endpoint.host, port: endpoint.port))
+    let place = "\(LinkAddress.HostPort(host: endpoint.host, port: endpoint.port))"
+    journal.reached = try await context.make(ReachCheck(to: place, of: context.peer.name, at: addresses))
+  }
+
+  private func connect(
+    _ files: TLSFiles, to address: LinkAddress, context: LinkContext
+  ) async throws -> any Channel {
+    let (endpoint, tls) = (files.endpoint, files.context)
+    let name = files.options.name ?? endpoint.host
     let deadline = context.deadline
     do {
       let (channel, agreed) = try await ClientBootstrap(group: context.group)

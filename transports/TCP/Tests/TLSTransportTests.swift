@@ -144,6 +144,8 @@ import TransportTestSupport
     try await withListener(names: "DNS:gateway.example,IP:10.0.0.1") { ca, listener in
       let error = await bywayError { try await connect(listener, "ca=\(ca.authority)") }
       let evidence = try #require(error?.evidence as? TLSEvidence)
+      #expect(error?.diagnosis?.fault == .wrongName && error?.message == error?.diagnosis?.sentence)
+      #expect(error?.diagnosis?.command?.contains("name=gateway.example") == true)
       #expect(evidence.reason == .wrongName && evidence.names == ["gateway.example", "10.0.0.1"])
       let (begin, end) = try (#require(evidence.notValidBefore), #require(evidence.notValidAfter))
       #expect((begin...end).contains(time(nil)))

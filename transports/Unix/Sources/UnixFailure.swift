@@ -5,33 +5,102 @@ import Primitives
 
 /// The messages for failures, in the user's terms.
 enum UnixFailure {
-  static func connecting(to path: SocketPath, _ error: any Error, expecting peer: LinkPeer) -> BywayError {
+  /// - Parameter isExamined: whether the user wants a search for the cause, which takes longer.
+  static func connecting(
+    to path: SocketPath, _ error: any Error, expecting peer: LinkPeer, isExamined: Bool = false
+  ) -> BywayError {
+    BywayError(.linkUnavailable, diagnosis(of: path, error, peer, isExamined: isExamined), cause: error)
+  }
+
+  private static func diagnosis(
+    of path: SocketPath, _ error: any Error, _ peer: LinkPeer, isExamined: Bool
+  ) -> Diagnosis {
     if case ChannelError.connectTimeout? = error as? ChannelError {
-      return unavailable("\(path.text) did not accept in time: the program that owns it is busy or stuck.", error)
+      return Diagnosis(
+        .nobodyListens, "\(path.text) did not accept in time: the program that owns it is busy or stuck.")
     }
-    guard let code = (error as? IOError)?.errnoCode else {
-      return unavailable("Cannot connect to \(path.text).", error)
-    }
-    switch code {
+    switch (error as? IOError)?.errnoCode {
     case ENOENT, ENOTDIR:
-      return FileKind(of: path.directory) == .directory
-        ? unavailable("There is no socket \(path.text): start \(peer.name), or check the path.", error)
-        : noDirectory(path, error)
+      return missing(path, peer, isExamined: isExamined)
     case ECONNREFUSED where path.kind != .socket, ENOTSOCK:
-      return notASocket(path)
+      return unusable(path)
     case ECONNREFUSED:
-      return unavailable("Nothing listens on \(path.text): its owner has ended. Start \(peer.name) again.", error)
+      return Diagnosis(
+        .nobodyListens, "Nothing listens on \(path.text): its owner has ended. Start \(peer.name) again.")
     case EACCES, EPERM:
-      return unavailable(
-        "Permission denied on \(path.text): ask its owner for a wider ?mode=, or run as a user or group that may write "
-          + "to it.", error)
+      return path.kind == .hidden ? hidden(path) : denied(path)
     case EAGAIN:
-      return unavailable("\(path.text) did not accept in time: its owner is busy or stuck.", error)
+      return Diagnosis(.nobodyListens, "\(path.text) did not accept in time: its owner is busy or stuck.")
     case EPROTOTYPE:
-      return unavailable("\(path.text) is not a stream socket: it belongs to another kind of program.", error)
-    default:
-      return unavailable("Cannot connect to \(path.text): \(SystemError(code: code)).", error)
+      return Diagnosis(
+        .notASocket, "\(path.text) is not a stream socket: it belongs to another kind of program.")
+    case let code?:
+      return Diagnosis(.notConnected, "Cannot connect to \(path.text): \(SystemError(code: code)).")
+    case nil:
+      return Diagnosis(.notConnected, "Cannot connect to \(path.text).")
     }
+  }
+
+  /// Checks the file of a socket before connecting.
+  /// - Throws: the error that connecting would have.
+  static func checkFile(of path: SocketPath, expecting peer: LinkPeer) throws {
+    let diagnosis: Diagnosis
+    switch path.kind {
+    case .socket: return
+    case .missing: diagnosis = missing(path, peer, isExamined: true)
+    case .directory, .other: diagnosis = unusable(path)
+    case .hidden: diagnosis = hidden(path)
+    }
+    throw BywayError(.linkUnavailable, diagnosis)
+  }
+
+  /// Checks that this user may write to the socket, which is required to connect (unix(7)).
+  /// - Returns: the permission bits in octal.
+  /// - Throws: the error that connecting would have.
+  static func checkPermission(of path: SocketPath) throws -> String {
+    let mode = String(try FileStatus(of: path.text).permissions, radix: 8)
+    guard access(path.text, W_OK) == 0 else { throw BywayError(.linkUnavailable, denied(path)) }
+    return mode
+  }
+
+  private static func missing(_ path: SocketPath, _ peer: LinkPeer, isExamined: Bool) -> Diagnosis {
+    guard FileKind(of: path.directory) == .directory else {
+      return Diagnosis(
+        .noFile,
+        "There is no directory \(path.directory), so there is no socket in it: start \(peer.name), or correct the path."
+      )
+    }
+    if isExamined, path.text.hasPrefix("@"), path.namesAbstractSocket {
+      return Diagnosis(
+        .notASocket,
+        "\(path.text) is an abstract socket, which is not a file, and no link leads to one: let its owner listen on a path."
+      )
+    }
+    return Diagnosis(
+      .noFile,
+      "There is no socket \(path.text): start \(peer.name) there, or correct the path.\(isExamined ? path.hint : "")")
+  }
+
+  private static func unusable(_ path: SocketPath) -> Diagnosis {
+    Diagnosis(
+      .notASocket, "\(path.text) exists and is not a socket: correct the path of the link, or the gateway's.")
+  }
+
+  private static func hidden(_ path: SocketPath) -> Diagnosis {
+    let folder = path.closedFolder
+    return Diagnosis(
+      .noPermission, "This user may not look into \(folder), where the socket is: run as a user or group that may.",
+      command: "ls -ld \(ShellWord.of(folder))")
+  }
+
+  private static func denied(_ path: SocketPath) -> Diagnosis {
+    let facts = (try? FileStatus(of: path.text)).map { status in
+      " (mode \(String(status.permissions, radix: 8)), user \(status.owner), group \(status.group))"
+    }
+    return Diagnosis(
+      .noPermission,
+      "Permission denied on \(path.text)\(facts ?? ""): ask its owner for a wider ?mode=, or run as a user or group that may "
+        + "write to it.")
   }
 
   static func listening(on path: SocketPath, _ error: any Error) -> BywayError {

@@ -27,6 +27,27 @@ public struct UnixTransport: Transport {
 
   public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
     let path = try SocketPath(address)
+    if context.journal != nil { try await examine(path, context) }
+    return try await context.step(
+      "connects", saw: { _, time in .sound("\(address.place) accepts, in \(time.inMilliseconds) ms.") }
+    ) {
+      try await connect(to: path, context: context)
+    }
+  }
+
+  /// Makes the steps that connecting includes one by one, for an examination.
+  private func examine(_ path: SocketPath, _ context: LinkContext) async throws {
+    try await context.step("socket", or: .noFile, saw: { _, _ in .sound("\(path.text) is a socket.") }) {
+      try UnixFailure.checkFile(of: path, expecting: context.peer)
+    }
+    _ = try await context.step(
+      "permission", or: .noPermission, saw: { mode, _ in .sound("This user may connect (mode \(mode)).") }
+    ) {
+      try UnixFailure.checkPermission(of: path)
+    }
+  }
+
+  private func connect(to path: SocketPath, context: LinkContext) async throws -> any Channel {
     let eventLoop = context.group.next()
     let socket = path.socketAddress
     do {
@@ -37,7 +58,7 @@ public struct UnixTransport: Transport {
           .connect(to: socket)
       }.get()
     } catch {
-      throw UnixFailure.connecting(to: path, error, expecting: context.peer)
+      throw UnixFailure.connecting(to: path, error, expecting: context.peer, isExamined: context.journal != nil)
     }
   }
 

@@ -1,11 +1,10 @@
 package import Byway
-package import BywayDoctor
 import Glibc
 
 extension ExecTransport: Examinable {
-  package func examine(_ address: LinkAddress, in checks: Examination) async throws(Examination.Over) -> MediumState {
-    let program = try await checks.make(ProgramCheck(address: address))
-    try await checks.make(ExecutableCheck(path: program))
+  package func examine(_ address: LinkAddress, in context: LinkContext) async throws(ExaminationEnd) -> MediumState {
+    let program = try await context.make(ProgramCheck(address: address))
+    try await context.make(ExecutableCheck(path: program))
     return .free
   }
 

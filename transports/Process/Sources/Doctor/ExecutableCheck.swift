@@ -1,9 +1,9 @@
-import BywayDoctor
+import Byway
 import Glibc
 import Primitives
 
 /// Checks that the file is a program, and that this user may run it.
-struct ExecutableCheck: Check {
+struct ExecutableCheck: LinkCheck {
   static let title = "executable"
 
   let path: String

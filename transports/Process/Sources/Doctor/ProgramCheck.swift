@@ -1,10 +1,9 @@
 import Byway
-import BywayDoctor
 import Glibc
 import Primitives
 
 /// Checks that the program of the link exists.
-struct ProgramCheck: Check {
+struct ProgramCheck: LinkCheck {
   static let title = "program"
 
   let address: LinkAddress

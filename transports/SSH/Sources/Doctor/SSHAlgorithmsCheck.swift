@@ -1,8 +1,7 @@
 import Byway
-import BywayDoctor
 
 /// Checks that both ends share a key exchange, a host key type, a cipher and an integrity check (RFC 4253 §7.1).
-struct SSHAlgorithmsCheck: Check {
+struct SSHAlgorithmsCheck: LinkCheck {
   static let title = "algorithms"
 
   let stop: ExaminedLogin.Stop

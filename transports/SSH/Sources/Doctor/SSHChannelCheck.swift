@@ -1,9 +1,8 @@
 import Byway
-import BywayDoctor
 import Primitives
 
 /// Checks that the server opens the link's destination.
-struct SSHChannelCheck: Check {
+struct SSHChannelCheck: LinkCheck {
   static let title = "channel"
 
   let transport: SSHTransport
@@ -24,7 +23,7 @@ struct SSHChannelCheck: Check {
       guard let error else { return .sound("\(host) opens \(destination.words).") }
       let refusal = error.evidence as? ChannelRefusal
       if case .socket(let path) = destination, refusal == .connectFailed || refusal == .prohibited {
-        let seen = await transport.farSocket(of: address, context: .ofDoctor(within: .seconds(4)))
+        let seen = await transport.farSocket(of: address, context: .ofExamination(within: .seconds(4)))
         return .wrong(diagnosis(of: path, seen, host, error))
       }
       return .wrong(diagnosis(refusal, destination, host, error))

@@ -1,9 +1,8 @@
 import Byway
-import BywayDoctor
 import Primitives
 
 /// Checks that the server's host key is the one that known_hosts lists.
-struct SSHHostKeyCheck: Check {
+struct SSHHostKeyCheck: LinkCheck {
   static let title = "host key"
 
   let stop: ExaminedLogin.Stop

@@ -1,10 +1,9 @@
 import Byway
-import BywayDoctor
 import Glibc
 import Primitives
 
 /// Checks that the server lets this user log in.
-struct SSHLoginCheck: Check {
+struct SSHLoginCheck: LinkCheck {
   static let title = "login"
 
   let stop: ExaminedLogin.Stop

@@ -1,10 +1,9 @@
 import Byway
-import BywayDoctor
 import NIOCore
 
 /// Logs in as the link would, and opens its destination. This check reports whether the first server is an SSH server; the
 /// following checks report the rest.
-struct SSHServerCheck: Check {
+struct SSHServerCheck: LinkCheck {
   static let title = "SSH server"
 
   /// The session gives up on a silent server earlier than that.
@@ -27,7 +26,7 @@ struct SSHServerCheck: Check {
     var failure: BywayError?
     var opening = Link.Opening.dial
     do {
-      let context = LinkContext.ofDoctor(within: Self.patience)
+      let context = LinkContext.ofExamination(within: Self.patience)
       let target = try SSHTarget(address)
       switch target.purpose {
       case .dial:
@@ -66,7 +65,7 @@ extension Diagnosis {
     } else if error.evidence is UnusableFile {
       self.init(.badSettings, error.message)
     } else if hop.stage == .settled {
-      self.init(unreachable: error.cause ?? error, error.message)
+      self.init(connecting: ConnectFailure(error.cause ?? error), error.message)
     } else {
       self.init(.notSSH, error.message)
     }

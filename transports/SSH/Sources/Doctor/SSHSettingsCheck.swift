@@ -1,8 +1,7 @@
 import Byway
-import BywayDoctor
 
 /// Checks that the settings in the address and in ssh_config can be understood.
-struct SSHSettingsCheck: Check {
+struct SSHSettingsCheck: LinkCheck {
   static let title = "settings"
 
   let address: LinkAddress

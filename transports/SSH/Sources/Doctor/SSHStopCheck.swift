@@ -1,9 +1,8 @@
 import Byway
-import BywayDoctor
 import Primitives
 
 /// Checks that the next server is reachable through the one before it (ProxyJump).
-struct SSHStopCheck: Check {
+struct SSHStopCheck: LinkCheck {
   static let title = "SSH server"
 
   let login: ExaminedLogin

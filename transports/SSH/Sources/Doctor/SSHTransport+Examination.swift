@@ -1,5 +1,4 @@
 package import Byway
-package import BywayDoctor
 import Glibc
 
 extension SSHTransport: Examinable {
@@ -8,27 +7,27 @@ extension SSHTransport: Examinable {
     SSHTransport(keeping: SSHJournal(mayAsk: isatty(STDIN_FILENO) == 1))
   }
 
-  package func examine(_ address: LinkAddress, in checks: Examination) async throws(Examination.Over) -> MediumState {
-    let settings = try await checks.make(SSHSettingsCheck(address: address))
+  package func examine(_ address: LinkAddress, in context: LinkContext) async throws(ExaminationEnd) -> MediumState {
+    let settings = try await context.make(SSHSettingsCheck(address: address))
     // A host behind jump hosts is looked up and connected to by those.
     if settings.jumps.isEmpty {
       let known = settings.aliases.filter { $0 != settings.alias }
       let advice = settings.proxyCommandAdvice
-      let addresses = try await checks.make(
+      let addresses = try await context.make(
         NameCheck(host: settings.host, port: settings.port, written: settings.alias, known: known, advice: advice))
       let place = "\(LinkAddress.HostPort(host: settings.host, port: settings.port))"
-      _ = try await checks.make(
+      _ = try await context.make(
         ReachCheck(to: place, of: "the SSH server", at: addresses, advice: advice))
     }
-    let login = try await checks.make(SSHServerCheck(transport: self, address: address))
+    let login = try await context.make(SSHServerCheck(transport: self, address: address))
     for index in login.hops.indices {
-      if index > 0 { try await checks.make(SSHStopCheck(login: login, index: index)) }
+      if index > 0 { try await context.make(SSHStopCheck(login: login, index: index)) }
       let stop = login.stop(index)
-      try await checks.make(SSHAlgorithmsCheck(stop: stop))
-      try await checks.make(SSHHostKeyCheck(stop: stop, way: login.hops[..<index].map(\.server)))
-      try await checks.make(SSHLoginCheck(stop: stop))
+      try await context.make(SSHAlgorithmsCheck(stop: stop))
+      try await context.make(SSHHostKeyCheck(stop: stop, way: login.hops[..<index].map(\.server)))
+      try await context.make(SSHLoginCheck(stop: stop))
     }
-    try await checks.make(SSHChannelCheck(transport: self, address: address, error: login.error))
+    try await context.make(SSHChannelCheck(transport: self, address: address, error: login.error))
     return login.opening == .dial ? .free : .unasked
   }
 

@@ -1,9 +1,8 @@
 import Byway
-import BywayDoctor
 import Primitives
 
 /// Checks that the device of the address exists, and is a serial port.
-struct DeviceCheck: Check {
+struct DeviceCheck: LinkCheck {
   static let title = "device"
 
   let address: LinkAddress
@@ -18,7 +17,7 @@ struct DeviceCheck: Check {
         return .sound(Self.description(of: path), path)
       }
     } catch let failure as SerialFailure {
-      let fault: Fault =
+      let fault: LinkFault =
         switch failure {
         case .missing, .noAdapter: .noFile
         case .ambiguous: .ambiguous

@@ -1,9 +1,9 @@
-import BywayDoctor
+import Byway
 import Glibc
 import Primitives
 
 /// Checks that this user may open the device.
-struct DevicePermissionCheck: Check {
+struct DevicePermissionCheck: LinkCheck {
   static let title = "permission"
 
   let path: String

@@ -1,9 +1,9 @@
-import BywayDoctor
+import Byway
 import Glibc
 import Primitives
 
 /// Checks that no other program uses the port, because each byte goes to one reader only.
-struct HolderCheck: Check {
+struct HolderCheck: LinkCheck {
   private static let logins: Set = ["agetty", "getty", "mgetty", "login"]
 
   static let title = "holder"

@@ -1,11 +1,11 @@
-import BywayDoctor
+import Byway
 import Glibc
 import Logging
 import Primitives
 
 /// Checks that an adapter with a latency timer does not hold back received bytes, after requesting low latency as each link
 /// does.
-struct LatencyCheck: Check {
+struct LatencyCheck: LinkCheck {
   static let title = "latency"
 
   let path: String

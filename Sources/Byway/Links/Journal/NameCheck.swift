@@ -1,11 +1,10 @@
-import Byway
 import Glibc
 package import NIOCore
 import NIOPosix
 import Primitives
 
 /// Checks that a host's name resolves to addresses.
-package struct NameCheck: Check {
+package struct NameCheck: LinkCheck {
   package static let title = "name"
 
   private let host: String

@@ -1,5 +1,5 @@
-/// A fault that an examination can find, by its name in JSON and in the table of docs/doctor.md.
-package enum Fault: String, Sendable, CaseIterable {
+/// A fault of a link, by its name in JSON and in the table of docs/doctor.md.
+package enum LinkFault: String, Sendable, CaseIterable {
   // Files of a link.
   case noFile = "no-file"
   case notASocket = "not-a-socket"

@@ -1,11 +1,8 @@
-import Byway
-import Glibc
 package import NIOCore
 import NIOPosix
-import Primitives
 
 /// Checks that TCP connects to one of a host's addresses.
-package struct ReachCheck: Check {
+package struct ReachCheck: LinkCheck {
   package static let title = "connects"
 
   /// The time for connecting, shared by the addresses.
@@ -46,29 +43,8 @@ package struct ReachCheck: Check {
         failure = error
       }
     }
-    return .wrong(diagnosis(failure))
-  }
-
-  private func diagnosis(_ failure: any Error) -> Diagnosis {
-    let message = ConnectFailure.error(failure, connectingTo: place, of: listener).message
-    return Diagnosis(
-      unreachable: failure, advice.map { "\(message) \($0)" } ?? message, address: addresses.first?.ipAddress)
-  }
-}
-
-extension Diagnosis {
-  /// Diagnoses an address that TCP cannot connect to.
-  /// - Parameters:
-  ///   - sentence: the sentence of the diagnosis.
-  ///   - address: the IP address that was tried, if there was one.
-  package init(unreachable failure: any Error, _ sentence: String, address: String? = nil) {
-    switch ConnectFailure(failure) {
-    case .unknownHost: self.init(.unknownName, sentence)
-    case .system(ECONNREFUSED): self.init(.nobodyListens, sentence)
-    case .system(ENETUNREACH), .system(EHOSTUNREACH):
-      self.init(.noRoute, sentence, command: address.map { "ip route get \($0)" })
-    case .timeout: self.init(.noAnswer, sentence)
-    case .system, .other: self.init(.notConnected, sentence)
-    }
+    let error = ConnectFailure.error(
+      failure, connectingTo: place, of: listener, address: addresses.first?.ipAddress, advice: advice)
+    return .wrong(error.diagnosis ?? Diagnosis(.notConnected, error.message))
   }
 }

@@ -1,10 +1,8 @@
-package import Byway
-
 /// A transport that can examine the layers below its streams.
 package protocol Examinable: Transport {
-  /// Makes its checks in order, until one finds a fault.
+  /// Makes its checks in order, until one finds a fault. Instead of `connect`, which would use the medium more than needed.
   /// - Returns: the state of the medium, for later checks.
-  func examine(_ address: LinkAddress, in checks: Examination) async throws(Examination.Over) -> MediumState
+  func examine(_ address: LinkAddress, in context: LinkContext) async throws(ExaminationEnd) -> MediumState
 
   /// The transport that an examination uses instead of this one, if this one would leave traces, such as an entry for a new host.
   var examined: any Examinable { get }

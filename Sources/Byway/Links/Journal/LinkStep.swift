@@ -1,5 +1,5 @@
-/// The outcome of one check.
-package struct Step: Sendable {
+/// A step of opening a link, or a check of the doctor, with its outcome.
+package struct LinkStep: Sendable {
   package enum Outcome: Sendable {
     case sound(String)
     case noted(String, Diagnosis)
@@ -11,9 +11,15 @@ package struct Step: Sendable {
   package let title: String
   package let outcome: Outcome
   package let duration: Duration
+
+  package init(title: String, outcome: Outcome, duration: Duration) {
+    self.title = title
+    self.outcome = outcome
+    self.duration = duration
+  }
 }
 
-extension Step {
+extension LinkStep {
   /// The outcome as one word, for JSON.
   package var word: String {
     switch outcome {
@@ -31,6 +37,11 @@ extension Step {
     case .sound(let saw), .noted(let saw, _), .undecided(let saw), .skipped(let saw): saw
     case .wrong(_, let saw): saw
     }
+  }
+
+  /// Whether it ends the examination.
+  package var isFault: Bool {
+    if case .wrong = outcome { true } else { false }
   }
 
   package var diagnosis: Diagnosis? {

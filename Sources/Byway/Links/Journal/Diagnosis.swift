@@ -1,6 +1,6 @@
 /// A fault and its remedy.
 package struct Diagnosis: Sendable {
-  package let fault: Fault
+  package let fault: LinkFault
   /// The sentence for the user, or two: the fault, and what to do.
   package let sentence: String
   /// The command that fixes the fault; `nil` if there is none.
@@ -8,7 +8,7 @@ package struct Diagnosis: Sendable {
   /// The remedy that the doctor may apply.
   package let remedy: Remedy?
 
-  package init(_ fault: Fault, _ sentence: String, command: String? = nil, remedy: Remedy? = nil) {
+  package init(_ fault: LinkFault, _ sentence: String, command: String? = nil, remedy: Remedy? = nil) {
     self.fault = fault
     self.sentence = sentence
     self.command = command
