@@ -75,6 +75,17 @@ import TransportTestSupport
     }
   }
 
+  @Test("byway request prints the command that corrects the name of a gateway's certificate")
+  func command() async throws {
+    let named = try await ca.issue("named", names: "DNS:gateway.example")
+    try await withGateway("tls://127.0.0.1:0?\(named.options)") { place in
+      let result = try await BywayProcess.run(["request", "/", "--link", "tls://\(place)?\(trust)"])
+      #expect(result.exitCode == 69)
+      let command = "byway doctor 'tls://\(place)?\(trust)&name=gateway.example'"
+      #expect(result.errorText.hasSuffix("It is for gateway.example. Run: \(command)\n"), "\(result.errorText)")
+    }
+  }
+
   @Test("the doctor reports a server without a common HTTP version or TLS version")
   func servers() async throws {
     let nginx = try await NginxServer(in: TemporaryFolder(), tls: ca.server)

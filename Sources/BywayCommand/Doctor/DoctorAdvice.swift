@@ -1,14 +1,17 @@
 import Byway
 import Primitives
 
-/// Advice for users whose command fails because of its link: run byway doctor.
+/// Advice for users whose command fails because of its link: the command that fixes the fault, or byway doctor.
 enum DoctorAdvice {
   /// Runs a command's work over a link, and adds the advice to an error of the link.
   static func ifFails<Result>(_ link: Link, _ body: () async throws -> Result) async throws -> Result {
     do {
       return try await body()
     } catch var error as BywayError {
-      if concernsLink(error) { error.message += " To find out why: \(command(for: link))" }
+      if concernsLink(error) {
+        error.message +=
+          error.diagnosis?.command.map { " Run: \($0)" } ?? " To find out why: \(command(for: link))"
+      }
       throw error
     }
   }
