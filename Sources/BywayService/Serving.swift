@@ -1,9 +1,28 @@
 import ServiceLifecycle
+import Synchronization
 
 /// The life of a server within a `ServiceGroup`.
 struct Serving: Sendable {
   /// How long running requests may take after a graceful shutdown has begun. A group's `maximumGracefulShutdownDuration` can be shorter.
   private static let drain = Duration.seconds(3600)
+
+  /// The calls that stop the server: at most one for the graceful shutdown, and one for the cancellation that cuts it short.
+  private final class Stops: Sendable {
+    private let tasks = Mutex<[Task<Void, Never>]>([])
+    private let stop: @Sendable (Duration) async -> Void
+
+    init(_ stop: @escaping @Sendable (Duration) async -> Void) {
+      self.stop = stop
+    }
+
+    func begin(within patience: Duration) {
+      tasks.withLock { tasks in tasks.append(Task { await stop(patience) }) }
+    }
+
+    func finish() async {
+      for task in tasks.withLock(\.self) { await task.value }
+    }
+  }
 
   private let ended: @Sendable () async throws -> Void
   private let stop: @Sendable (Duration) async -> Void
@@ -16,25 +35,25 @@ struct Serving: Sendable {
     self.stop = stop
   }
 
+  /// Returns when the server has ended: by itself, by a graceful shutdown, or by a cancellation.
   func run() async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await ended() }
-      group.addTask {
-        // Throws if the task is cancelled, also because the server has ended.
-        do { try await gracefulShutdown() } catch { return await stop(.zero) }
-        await withTaskCancellationHandler {
-          await stop(Self.drain)
-        } onCancel: {
-          Task { await stop(.zero) }
+    let stops = Stops(stop)
+    let result: Result<Void, any Error>
+    do {
+      try await withTaskCancellationHandler {
+        try await withGracefulShutdownHandler {
+          try await ended()
+        } onGracefulShutdown: {
+          stops.begin(within: Self.drain)
         }
+      } onCancel: {
+        stops.begin(within: .zero)
       }
-      // The server ends by itself, or because it was stopped.
-      do { try await group.next() } catch {
-        group.cancelAll()
-        throw error
-      }
-      group.cancelAll()
-      try await group.waitForAll()
+      result = .success(())
+    } catch {
+      result = .failure(error)
     }
+    await stops.finish()
+    try result.get()
   }
 }
