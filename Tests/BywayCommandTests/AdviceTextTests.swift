@@ -6,7 +6,8 @@ import Testing
 
 @Suite("Advice of errors") struct AdviceTextTests {
   private static let gateway: [Advice] = [
-    .allow("a.example:80"), .raise(.connectTimeout), .raise(.responseTimeout), .correctOrigin, .correctUpstreamProxy,
+    .allow("a.example:80"), .allowUpgrade, .raise(.connectTimeout), .raise(.responseTimeout), .correctOrigin,
+    .correctUpstreamProxy,
     .giveProxyLogin, .expectName, .giveClientCertificate, .replaceClientCertificate,
     .startGateway(listeningOn: "unix:a"),
   ]

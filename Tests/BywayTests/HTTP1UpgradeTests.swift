@@ -117,7 +117,7 @@ import Testing
     try await server.client.send(Self.request("Upgrade: \(name)"))
     let answer = try await server.client.receive(through: "}\n")
     #expect(answer.hasPrefix("HTTP/1.1 501 Not Implemented\r\n"))
-    #expect(answer.contains("--allow-upgrade"))
+    #expect(answer.contains("allowedUpgrades"))
     #expect(try await server.handler.count == 0)
   }
 

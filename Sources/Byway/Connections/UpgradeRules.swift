@@ -32,9 +32,9 @@ package struct UpgradeRules: Sendable {
 
   /// The response for any other protocol.
   static func refusal(of offer: String) -> BywayError {
-    BywayError(
-      .unsupported,
+    BywayError(.unsupported, advice: .allowUpgrade, processing: .none) { advice in
       "This hop does not upgrade connections to \(offer.prefix(64)). It does for websocket, tcp, SPDY/3.1 and for what "
-        + "--allow-upgrade names.", processing: .none)
+        + "\(advice) names."
+    }
   }
 }

@@ -20,6 +20,8 @@ package indirect enum Advice: Sendable, Hashable {
   case allowPage(String?)
   /// "add HOST to … if it should", for a proxy's own names.
   case allowHost(String)
+  /// The name of the setting with the protocols that requests may upgrade to.
+  case allowUpgrade
   /// "Add insecure=yes …", a sentence, for an address that other machines reach.
   case allowOtherMachines
   /// The name of the limit.
@@ -59,6 +61,7 @@ extension Advice: CustomStringConvertible {
     case .allow(let target): "add \(target) to its allowed targets if it should"
     case .allowPage(let page): "add \(page ?? "the page's origin") to its allowedPages if it should"
     case .allowHost(let host): "add \(host) to its names if it should"
+    case .allowUpgrade: "allowedUpgrades"
     case .allowOtherMachines: "Add insecure=yes to the address if they should."
     case .raise(.connectTimeout): "connectTimeout"
     case .raise(.responseTimeout): "responseTimeout"

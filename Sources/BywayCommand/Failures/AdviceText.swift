@@ -8,6 +8,7 @@ enum AdviceText {
     case .allowPage(let page?): "start it with --allow-page \(page) if it should"
     case .allowPage(nil): "start it with --allow-page and the page's origin if it should"
     case .allowHost(let host): "start it with --name \(host) if it should"
+    case .allowUpgrade: "--allow-upgrade"
     case .allowOtherMachines: "A proxy has --listen-anywhere."
     case .raise(.connectTimeout): "--connect-timeout"
     case .raise(.responseTimeout): "--response-timeout"
