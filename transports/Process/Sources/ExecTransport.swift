@@ -2,7 +2,6 @@ public import Byway
 import Glibc
 public import NIOCore
 import NIOPosix
-import Primitives
 
 /// A transport for links over the standard streams of a child process: `exec:COMMAND ARGUMENTS`. Any program can be a
 /// transport.
@@ -43,7 +42,7 @@ public struct ExecTransport: Transport {
       (child, pipes) = try ChildProcess.spawn(command.words) { exit.succeed($0) }
     } catch {
       exit.fail(error)
-      throw Self.notStarted(command, error)
+      throw BywayError(.linkUnavailable, ProgramFailure.diagnosis(of: command.words[0], error), cause: error)
     }
     var unowned = [pipes.error, pipes.input, pipes.output, pipes.inputReader]
     do {
@@ -70,18 +69,5 @@ public struct ExecTransport: Transport {
       throw BywayError(
         .linkUnavailable, "Cannot use the pipes of \(command.name).", processing: .none, cause: error)
     }
-  }
-
-  private static func notStarted(_ command: CommandLineWords, _ failure: ChildProcess.SpawnFailure) -> BywayError {
-    let program = command.words[0]
-    let message =
-      switch failure.code {
-      case ENOENT where program.contains("/"): "The program \(program) does not exist: check the path."
-      case ENOENT: "Command not found: \(program). Install it, or write its full path."
-      case EACCES: "\(program) is not executable: check its permissions (chmod +x), and that it is a program."
-      case ENOEXEC: "\(program) is not a program of this machine; a script must begin with #!."
-      case let code: "Cannot start \(program): \(SystemError(code: code))."
-      }
-    return BywayError(.linkUnavailable, message, processing: .none, cause: failure)
   }
 }

@@ -39,6 +39,18 @@ extension SerialFailure {
 
   var message: String { message(ports: PortList().all()) }
 
+  var diagnosis: Diagnosis {
+    let fault: LinkFault =
+      switch self {
+      case .missing, .noAdapter: .noFile
+      case .ambiguous: .ambiguous
+      case .noPermission: .noPermission
+      case .inUse: .inUse
+      case .unusable: .notADevice
+      }
+    return Diagnosis(fault, message, command: isAbsence ? "byway ports" : nil)
+  }
+
   func message(ports: [PortDescription]) -> String {
     switch self {
     case .missing(let path):

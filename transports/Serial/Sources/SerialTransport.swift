@@ -40,7 +40,7 @@ public struct SerialTransport: Transport {
     do {
       return try await body()
     } catch let failure as SerialFailure {
-      throw BywayError(.linkUnavailable, failure.message, processing: .none, cause: failure.taken)
+      throw BywayError(.linkUnavailable, failure.diagnosis, cause: failure.taken)
     }
   }
 }

@@ -17,13 +17,7 @@ struct DeviceCheck: LinkCheck {
         return .sound(Self.description(of: path), path)
       }
     } catch let failure as SerialFailure {
-      let fault: LinkFault =
-        switch failure {
-        case .missing, .noAdapter: .noFile
-        case .ambiguous: .ambiguous
-        default: .notADevice
-        }
-      return .wrong(Diagnosis(fault, failure.message, command: failure.isAbsence ? "byway ports" : nil))
+      return .wrong(failure.diagnosis)
     }
   }
 

@@ -19,7 +19,7 @@ struct HolderCheck: LinkCheck {
       try SerialPort(path: path, format: format).release()
     } catch let failure as SerialFailure {
       guard case .inUse = failure else { return .undecided("It cannot be opened: a later check says why.", .free) }
-      return .wrong(Diagnosis(.inUse, failure.message))
+      return .wrong(failure.diagnosis)
     }
     return .sound("No other program uses it.", .free)
   }

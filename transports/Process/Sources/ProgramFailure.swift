@@ -1,0 +1,49 @@
+import Byway
+import Glibc
+import Primitives
+
+/// The diagnoses of a program that cannot be started, for errors and for the doctor.
+enum ProgramFailure {
+  static func diagnosis(of program: String, _ failure: ChildProcess.SpawnFailure) -> Diagnosis {
+    switch failure.code {
+    case ENOENT: missing(program)
+    case EACCES: notExecutable(path(of: program) ?? program)
+    case ENOEXEC:
+      Diagnosis(.notExecutable, "\(program) is not a program of this machine; a script must begin with #!.")
+    case let code: Diagnosis(.notExecutable, "Cannot start \(program): \(SystemError(code: code)).")
+    }
+  }
+
+  static func missing(_ program: String) -> Diagnosis {
+    Diagnosis(
+      .noProgram,
+      program.contains("/")
+        ? "The program \(program) does not exist: check the path."
+        : "Command not found: \(program). Install it, or write its full path.")
+  }
+
+  static func notExecutable(_ path: String) -> Diagnosis {
+    let status: FileStatus
+    do {
+      status = try FileStatus(of: path)
+    } catch {
+      return Diagnosis(.noPermission, "\(path) cannot be looked at: \(error).")
+    }
+    guard status.kind == .regular else {
+      return Diagnosis(.notExecutable, "\(path) is not a program: correct the link.")
+    }
+    return Diagnosis(
+      .notExecutable,
+      "\(path) is not executable (mode \(String(status.permissions, radix: 8))): allow it, or correct the link.",
+      command: "chmod +x \(ShellWord.of(path))")
+  }
+
+  /// Returns the path of a program, looked up in the search path if needed; `nil` if there is none.
+  static func path(of program: String) -> String? {
+    guard !program.contains("/") else { return access(program, F_OK) == 0 ? program : nil }
+    // Like posix_spawnp(3), skips files that cannot be run, but remembers them.
+    let folders = (Environment["PATH"] ?? "/bin:/usr/bin").split(separator: ":")
+    let found = folders.map { "\($0)/\(program)" }.filter { (path: String) in access(path, F_OK) == 0 }
+    return found.first { (path: String) in access(path, X_OK) == 0 } ?? found.first
+  }
+}
