@@ -125,19 +125,19 @@ public final class Proxy: Sendable {
   }
 
   /// Reports the state of the links to its devices: the default device's first, those of patterns only while they are open.
-  public func links() async -> [LinkReport] { await shared.devices.linkReports() }
+  public func links() async -> [LinkReport] { await shared.devices.reports() }
 
   /// Reports the same at first and after each change; a line's counters change with each frame.
   /// - Parameter pause: the time between two checks while a reader waits for the next element.
   public func linkChanges(lookingEvery pause: Duration = .seconds(1)) -> LinkChanges {
-    LinkChanges(every: pause) { [shared] in await shared.devices.linkReports() }
+    LinkChanges(every: pause) { [shared] in await shared.devices.reports() }
   }
 
   /// Lists the devices with their current state.
   package func devices() async -> [DeviceEntry] { await shared.devices.entries() }
 
   /// Returns the line statistics of the default device's link; `nil` if the link has no line or is down.
-  package func lineStatistics() async -> LineStatistics? { await devices().first { $0.name == nil }?.status.line }
+  package func lineStatistics() async -> LineStatistics? { await shared.devices.lineStatistics() }
 
   /// Accepts no more connections, lets running requests finish within that time, then closes remaining connections and the link.
   public func stop(within patience: Duration) async {

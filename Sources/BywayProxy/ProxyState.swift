@@ -186,7 +186,7 @@ final class ProxyState: @unchecked Sendable {
       termination: configuration.termination,
       tunnels: server(configuration, configuration.listen, hop: hop, traces: traces),
       next: MaxForwardsHandler(before: intercepting) { request throws(BywayError) in
-        try devices.device(for: request).upstream
+        try devices.device(for: request)
       })
   }
 }

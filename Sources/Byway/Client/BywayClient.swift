@@ -38,28 +38,28 @@ public final class BywayClient: Sendable {
   }
 
   private let configuration: Configuration
-  private let devices: DeviceTable
+  private let links: any ClientLinks
   private let chain: Next
 
-  /// Creates a client for devices, each with the URL `http://NAME.localhost`; a URL with another host means the default device.
-  ///
-  /// The first request for a device opens its links.
-  public init(_ devices: DeviceDirectory, configuration: Configuration = .defaults) {
+  /// - Parameter makeLinks: makes the links on an event loop, with the configuration's terms.
+  package init(
+    _ configuration: Configuration, _ makeLinks: (any EventLoop, OpenDevice.Terms) -> any ClientLinks
+  ) {
     self.configuration = configuration
     let eventLoop = configuration.eventLoop ?? MultiThreadedEventLoopGroup.singleton.next()
-    let terms = OpenDevice.Terms(
-      hop: nil, patience: TimeAmount(configuration.patience), liveness: configuration.liveness,
-      logger: configuration.logger)
-    self.devices = DeviceTable(devices, terms, on: eventLoop)
+    links = makeLinks(
+      eventLoop,
+      OpenDevice.Terms(
+        hop: nil, patience: TimeAmount(configuration.patience), liveness: configuration.liveness,
+        logger: configuration.logger))
     let exchanges = ExchangeClient(
-      DeviceRouter(self.devices), on: LoopExecutor(eventLoop),
-      observation: Observation(ofClient: configuration.observers))
+      links.handler, on: LoopExecutor(eventLoop), observation: Observation(ofClient: configuration.observers))
     chain = Next(configuration.interceptors[...], to: exchanges)
   }
 
   /// Creates a client for a link, which is opened by the first request.
   public convenience init(_ link: Link, configuration: Configuration = .defaults) {
-    self.init(DeviceDirectory(main: link), configuration: configuration)
+    self.init(configuration) { eventLoop, terms in OpenDevice([link], terms, among: nil, on: eventLoop) }
   }
 
   /// Creates a client for a link address.
@@ -87,33 +87,33 @@ public final class BywayClient: Sendable {
   /// Measures a round trip over the default device's link with an HTTP/2 PING, which the remote end's HTTP/2 layer answers.
   /// - Throws: ``BywayError`` with code `invalidRequest` on a link with `http=1.1`, which has no ping.
   public func ping() async throws -> Duration {
-    try await Duration(devices.ping(nil))
+    try await Duration(links.ping(nil))
   }
 
   /// Measures a round trip to a device.
   /// - Throws: ``BywayError``, with code `misdirected` if there is no such device.
   public func ping(_ device: DeviceName) async throws -> Duration {
-    try await Duration(devices.ping(device))
+    try await Duration(links.ping(device))
   }
 
   /// Returns the state of its links: the default device's first, those of patterns only while they are open.
-  public func links() async -> [LinkReport] { await devices.linkReports() }
+  public func links() async -> [LinkReport] { await links.reports() }
 
   /// Returns the state of its links, at first and after each change; a line's counters change with each frame.
   /// - Parameter pause: the polling interval while the next element is awaited.
   public func linkChanges(lookingEvery pause: Duration = .seconds(1)) -> LinkChanges {
-    LinkChanges(every: pause) { [devices] in await devices.linkReports() }
+    LinkChanges(every: pause) { [links] in await links.reports() }
   }
 
   /// Returns the statistics of the line of the default device's link; `nil` if it has none, or is down.
   package func lineStatistics() async -> LineStatistics? {
-    await devices.entries().first { $0.name == nil }?.status.line
+    await links.lineStatistics()
   }
 
   /// Takes no more requests and closes the links when the running ones have ended. Returns when all are closed, after 3 seconds at the
   /// latest.
   public func shutDown() async {
     for interceptor in configuration.interceptors { await interceptor.shutDown() }
-    await devices.shutDown()
+    await links.shutDown()
   }
 }

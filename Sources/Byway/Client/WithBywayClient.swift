@@ -24,27 +24,24 @@ public func withBywayClient<Result>(
   _ link: Link, configuration: BywayClient.Configuration = .defaults,
   isolation: isolated (any Actor)? = #isolation, _ body: (BywayClient) async throws -> Result
 ) async rethrows -> Result {
-  try await withBywayClient(DeviceDirectory(main: link), configuration: configuration, isolation: isolation, body)
-}
-
-/// Makes a client for devices, and shuts it down when the body ends: with a result, an error or cancellation.
-/// - Throws: the body's error.
-public func withBywayClient<Result>(
-  _ devices: DeviceDirectory, configuration: BywayClient.Configuration = .defaults,
-  isolation: isolated (any Actor)? = #isolation, _ body: (BywayClient) async throws -> Result
-) async rethrows -> Result {
-  let client = BywayClient(devices, configuration: configuration)
-  do {
-    let result = try await body(client)
-    await client.shutDownUncancelled()
-    return result
-  } catch {
-    await client.shutDownUncancelled()
-    throw error
-  }
+  try await BywayClient(link, configuration: configuration).use(isolation: isolation, body)
 }
 
 extension BywayClient {
+  /// Passes itself to a closure, and shuts down when that ends.
+  package func use<Result>(
+    isolation: isolated (any Actor)?, _ body: (BywayClient) async throws -> Result
+  ) async rethrows -> Result {
+    do {
+      let result = try await body(self)
+      await shutDownUncancelled()
+      return result
+    } catch {
+      await shutDownUncancelled()
+      throw error
+    }
+  }
+
   /// Shuts down completely even if the current task is cancelled, because interceptors may write their last records.
-  fileprivate func shutDownUncancelled() async { await Task { await shutDown() }.value }
+  private func shutDownUncancelled() async { await Task { await shutDown() }.value }
 }

@@ -6,7 +6,7 @@ import NIOCore
 /// The requesting end of an HTTP/2 connection: a stream for each exchange given to it.
 ///
 /// Lives on its channel's event loop.
-final class HTTP2ClientConnection {
+package final class HTTP2ClientConnection {
   /// The owner of the connection. Called on the event loop.
   protocol Delegate: AnyObject {
     /// The peer has sent its settings: it speaks HTTP/2.
@@ -116,7 +116,7 @@ final class HTTP2ClientConnection {
   var failure: BywayError? { session.failure.map(explain) ?? refusal }
 
   /// The title that the remote end has given itself, if it was asked.
-  var title: String?
+  package var title: String?
 
   /// The number of exchanges on it.
   var load: Int { exchanges.count }
@@ -145,7 +145,7 @@ final class HTTP2ClientConnection {
   var timeToProve: TimeAmount { lineStatistics?.time(for: 512) ?? .zero }
 
   /// Takes no more exchanges; closes when the running ones have ended.
-  func drain() {
+  package func drain() {
     isDraining = true
     closeIfDrained()
   }

@@ -10,7 +10,7 @@ package final class DeviceRouter: ExchangeHandler {
 
   package func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
     do throws(BywayError) {
-      let device = if let device = request.device { device } else { try devices.device(for: request).upstream }
+      let device = if let device = request.device { device } else { try devices.device(for: request) }
       return device.begin(request, respondingTo: sink)
     } catch {
       sink.fail(error)

@@ -40,9 +40,12 @@ extension DeviceTable {
     // A configured name is no longer available to devices that dial.
     dialed.sweep(at: eventLoop.now) { name, device in
       // A device of a closed hub is removed, too.
-      directory.hasGiven(name) || device.addresses.contains { left.contains($0) }
+      directory.hasGiven(name) || left.contains(device.hub)
     }
-    for device in dialed.all { device.follow(terms, sharing: directory.sharing) }
+    for device in dialed.all {
+      device.upstream.patience = terms.patience
+      device.upstream.sharing = directory.sharing
+    }
   }
 
   /// Returns the upstream for the connection of a gateway that has dialed. A name of another device is not given away. In particular, a
@@ -60,8 +63,10 @@ extension DeviceTable {
       dialed.remove(name)
     }
     return try dialed.device(named: name, from: peer) {
-      OpenDevice(
-        name, isCertified: isCertified, at: address, terms, sharing: directory.sharing, among: siblings, on: eventLoop)
-    }?.gateways
+      let upstream = HTTP2Upstream.ofGateways(
+        named: name.text, on: eventLoop, hop: terms.hop, patience: terms.patience, liveness: terms.liveness,
+        sharing: directory.sharing, siblings: siblings, logger: terms.logger)
+      return DialedDevice(upstream: upstream, isCertified: isCertified, hub: address)
+    }?.upstream
   }
 }

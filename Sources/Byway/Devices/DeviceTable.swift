@@ -54,7 +54,7 @@ package final class DeviceTable: @unchecked Sendable {
 
   /// Returns the device of a request's authority, or the default one.
   /// - Throws: ``BywayError`` with code `misdirected` if there is no such device.
-  package func device(for request: borrowing ExchangeHead) throws(BywayError) -> OpenDevice {
+  package func device(for request: borrowing ExchangeHead) throws(BywayError) -> any Upstream {
     if directory.isUnnamed { return try mainDevice() }
     guard let authority = request.authority, let meaning = directory.hosts.meaning(of: authority) else {
       return try mainDevice()
@@ -67,25 +67,25 @@ package final class DeviceTable: @unchecked Sendable {
   }
 
   /// - Throws: ``BywayError`` with code `misdirected` if there is no such device.
-  package func device(named name: DeviceName) throws(BywayError) -> OpenDevice {
-    if let device = named[name] { return device }
+  package func device(named name: DeviceName) throws(BywayError) -> any Upstream {
+    if let device = named[name] { return device.upstream }
     if let device = directory[name] {
       let device = try open(device.links)
       named[name] = device
-      return device
+      return device.upstream
     }
     if let found = discovered.first(where: { $0.found.name == name }) {
       let device = try open(found.device.links)
       named[name] = device
-      return device
+      return device.upstream
     }
     if made[name] != nil {
       made[name]?.lastUse = eventLoop.now
-      if let known = made[name] { return known.device }
+      if let known = made[name] { return known.device.upstream }
     }
-    if let device = dialed[name] { return device }
+    if let device = dialed[name] { return device.upstream }
     if isShutDown { throw Self.wasShutDown }
-    return try make(name)
+    return try make(name).upstream
   }
 
   /// Whether a device has that name now. Opens none.
@@ -96,13 +96,13 @@ package final class DeviceTable: @unchecked Sendable {
   private static let wasShutDown = BywayError(.cancelled, "The client was shut down.", processing: .none)
 
   /// - Throws: ``BywayError`` with code `misdirected` if there is none.
-  package func mainDevice() throws(BywayError) -> OpenDevice {
+  package func mainDevice() throws(BywayError) -> any Upstream {
     if directory.main.isEmpty {
       throw BywayError(
         .misdirected, "The request does not say which device it is for: write NAME.localhost in the place of the host.",
         processing: .none)
     }
-    return try open(directory.main)
+    return try open(directory.main).upstream
   }
 
   private func open(_ links: [Link]) throws(BywayError) -> OpenDevice {
@@ -263,8 +263,9 @@ package final class DeviceTable: @unchecked Sendable {
 
   /// Returns when all devices have closed, or their time for that has passed. Any thread.
   package func shutDown() async {
-    let devices = try? await eventLoop.submit {
-      let devices = Array(self.opened.values) + self.made.values.map(\.device) + self.dialed.all
+    let ended = try? await eventLoop.submit {
+      let devices = Array(self.opened.values) + self.made.values.map(\.device)
+      let dialed = self.dialed.all.map { OwnedUpstream($0.upstream, on: self.eventLoop) }
       for hub in self.hubs.values { hub.shutDown() }
       self.hubs = [:]
       self.dialed.removeAll()
@@ -273,10 +274,12 @@ package final class DeviceTable: @unchecked Sendable {
       self.made = [:]
       self.isShutDown = true
       self.sweep?.cancel()
-      return devices
+      return (devices, dialed)
     }.get()
+    guard let (devices, dialed) = ended else { return }
     await withTaskGroup(of: Void.self) { group in
-      for device in devices ?? [] { group.addTask { await device.shutDown() } }
+      for device in devices { group.addTask { await device.shutDown() } }
+      for device in dialed { group.addTask { await device.shutDown() } }
     }
   }
 }
@@ -312,7 +315,7 @@ extension DeviceTable {
       for (name, device) in self.dialed.sorted {
         entries.append(
           DeviceEntry(
-            name: name, title: device.title, addresses: device.addresses, isInbound: true,
+            name: name, title: device.upstream.title, addresses: [device.hub], isInbound: true,
             status: device.upstream.status))
       }
       for (name, entry) in self.made.sorted(by: { $0.key < $1.key }) {
@@ -334,9 +337,8 @@ extension DeviceTable {
     if let found = discovered.first(where: { $0.found.name == name }) {
       return .device(name, links: [found.found.link, "\(found.incarnation)"], isClaimed: true)
     }
-    let device = dialed[name]
-    let links = (device?.addresses ?? []).map(\.text) + [device.map { "\($0.incarnation)" } ?? ""]
-    return .device(name, links: links, isClaimed: true)
+    let links = dialed[name].map { [$0.hub.text, "\($0.upstream.incarnation)"] }
+    return .device(name, links: links ?? [""], isClaimed: true)
   }
 
   /// Returns the configured device whose name is the most similar to an unknown one. On the event loop.
@@ -354,8 +356,7 @@ extension DeviceTable {
   package func ping(_ name: DeviceName?) async throws -> TimeAmount {
     try await eventLoop.flatSubmit {
       do throws(BywayError) {
-        let device = if let name { try self.device(named: name) } else { try self.mainDevice() }
-        return device.upstream.ping()
+        return (if let name { try self.device(named: name) } else { try self.mainDevice() }).ping()
       } catch {
         return self.eventLoop.makeFailedFuture(error)
       }

@@ -14,7 +14,7 @@ struct DialedDevices {
   private var nextLook = NIODeadline.uptimeNanoseconds(0)
   /// The maximum number of names that one peer may claim without a certificate.
   var perPeer: Int
-  private var devices: [DeviceName: OpenDevice] = [:]
+  private var devices: [DeviceName: DialedDevice] = [:]
   /// The names that each peer has claimed without a certificate.
   private var names: [HubPeer: Set<DeviceName>] = [:]
   private var peers: [DeviceName: HubPeer] = [:]
@@ -27,11 +27,11 @@ struct DialedDevices {
     self.perPeer = perPeer
   }
 
-  subscript(name: DeviceName) -> OpenDevice? { devices[name] }
+  subscript(name: DeviceName) -> DialedDevice? { devices[name] }
 
-  var all: [OpenDevice] { Array(devices.values) }
+  var all: [DialedDevice] { Array(devices.values) }
 
-  var sorted: [(name: DeviceName, device: OpenDevice)] {
+  var sorted: [(name: DeviceName, device: DialedDevice)] {
     devices.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
   }
 
@@ -42,8 +42,8 @@ struct DialedDevices {
   /// - Returns: `nil` if there are too many.
   /// - Throws: ``BywayError`` if the peer has too many.
   mutating func device(
-    named name: DeviceName, from peer: HubPeer?, _ make: () -> OpenDevice
-  ) throws(BywayError) -> OpenDevice? {
+    named name: DeviceName, from peer: HubPeer?, _ make: () -> DialedDevice
+  ) throws(BywayError) -> DialedDevice? {
     if let known = devices[name] { return known }
     if let peer, let own = names[peer], own.count >= perPeer, !removeLongestAway(of: own) {
       throw BywayError(.refused, advice: .raise(.namesPerPeer), processing: .none) { advice in
@@ -65,7 +65,7 @@ struct DialedDevices {
   }
 
   /// Removes devices that have been away for long, and those that are unwanted.
-  mutating func sweep(at now: NIODeadline, where isUnwanted: (DeviceName, OpenDevice) -> Bool) {
+  mutating func sweep(at now: NIODeadline, where isUnwanted: (DeviceName, DialedDevice) -> Bool) {
     nextLook = now + Self.pause
     for (name, device) in devices {
       let isGone = device.upstream.status.lastSeen.map { now - $0 >= Self.patience } ?? false

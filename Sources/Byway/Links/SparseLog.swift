@@ -23,8 +23,10 @@ package struct SparseLog: Sendable {
 }
 
 /// A ``SparseLog`` shared by several causes of the same line.
-final class SharedSparseLog: Sendable {
+package final class SharedSparseLog: Sendable {
   private let log = Mutex(SparseLog())
+
+  package init() {}
 
   func admit(at now: NIODeadline) -> Int? { log.withLock { $0.admit(at: now) } }
 }

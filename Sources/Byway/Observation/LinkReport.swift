@@ -45,13 +45,13 @@ public struct LinkReport: Sendable, Hashable {
 }
 
 extension LinkReport {
-  init(_ entry: DeviceEntry) {
-    device = entry.name
-    addresses = entry.addresses.map(\.publicName)
-    state = LinkState(entry.status.state, isInbound: entry.isInbound)
-    reason = state == .waiting ? nil : entry.status.state.reason
-    waiting = entry.status.waiting
-    line = entry.status.line.map(Line.init)
+  package init(_ device: DeviceName?, addresses: [LinkAddress], isInbound: Bool, _ status: UpstreamStatus) {
+    self.device = device
+    self.addresses = addresses.map(\.publicName)
+    state = LinkState(status.state, isInbound: isInbound)
+    reason = state == .waiting ? nil : status.state.reason
+    waiting = status.waiting
+    line = status.line.map(Line.init)
   }
 }
 
@@ -107,9 +107,4 @@ public struct LinkChanges: AsyncSequence, Sendable {
       return nil
     }
   }
-}
-
-extension DeviceTable {
-  /// Returns the state of all links. Any thread.
-  package func linkReports() async -> [LinkReport] { await entries().map(LinkReport.init) }
 }

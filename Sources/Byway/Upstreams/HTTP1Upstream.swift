@@ -34,7 +34,7 @@ package final class HTTP1Upstream: Upstream, PooledUpstream {
     package var webSocketClosing = TimeAmount.seconds(10)
     package var farEnd = FarEnd.origin
     /// ``UpstreamRules/siblings``
-    package var siblings: Siblings?
+    package var siblings: (any SiblingRules)?
     package var http1 = HTTP1Configuration.defaults
 
     /// Returns a random number from 0 to 1, which varies the pauses between attempts.

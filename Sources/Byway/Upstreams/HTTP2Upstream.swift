@@ -23,7 +23,7 @@ package final class HTTP2Upstream: Upstream, PooledUpstream {
     package var maximumWaiting = 1024
     package var farEnd = FarEnd.origin
     /// ``UpstreamRules/siblings``
-    package var siblings: Siblings?
+    package var siblings: (any SiblingRules)?
     package var http2 = HTTP2Configuration.defaults
     /// The error code for a failure to connect; `nil`: the code of the dialer's error.
     package var unavailable: BywayError.Code? = .linkUnavailable
@@ -50,9 +50,9 @@ package final class HTTP2Upstream: Upstream, PooledUpstream {
   private var lastSeen: NIODeadline?
   private var pings: [EventLoopPromise<TimeAmount>] = []
   /// A new random number whenever another remote end may answer.
-  private(set) var incarnation = UInt64.random(in: .min ... .max)
+  package private(set) var incarnation = UInt64.random(in: .min ... .max)
   /// The title that the remote end used last has given itself.
-  private(set) var title: String?
+  package private(set) var title: String?
 
   package convenience init(
     dialer: Dialer, on eventLoop: any EventLoop, hop: String?, configuration: Configuration = .defaults, logger: Logger
@@ -108,7 +108,7 @@ package final class HTTP2Upstream: Upstream, PooledUpstream {
     set { pool.rules.patience = newValue }
   }
 
-  var sharing: GatewaySharing {
+  package var sharing: GatewaySharing {
     get { pool.rules.sharing }
     set { pool.rules.sharing = newValue }
   }
@@ -120,6 +120,7 @@ package final class HTTP2Upstream: Upstream, PooledUpstream {
 
   /// Measures a round trip with a PING (RFC 9113 §6.7).
   package func ping() -> EventLoopFuture<TimeAmount> {
+    if pool.life == .shutDown { return eventLoop.makeFailedFuture(Self.wasShutDown) }
     let promise = eventLoop.makePromise(of: TimeAmount.self)
     pings.append(promise)
     if let connection = pool.current { connection.ping() } else { open() }
@@ -168,14 +169,14 @@ package final class HTTP2Upstream: Upstream, PooledUpstream {
   }
 
   /// Switches to a connection of a gateway that has dialed.
-  func adopt(_ connection: HTTP2ClientConnection) {
+  package func adopt(_ connection: HTTP2ClientConnection) {
     if pool.life != .shutDown { connection.handOver(to: self) }
     pool.adopt(connection, at: eventLoop.now)
     advance()
   }
 
   /// Hands out its connection for another upstream, and takes no more requests.
-  func releaseConnection() -> HTTP2ClientConnection? {
+  package func releaseConnection() -> HTTP2ClientConnection? {
     let connection = pool.release()
     connection?.leaveUpstream()
     return connection

@@ -44,7 +44,7 @@ package actor InboundLink {
   package func reread() async throws -> (@Sendable () -> Void)? { try await listener?.reread() }
 
   /// Returns the next channel, however long the remote end takes to dial. One caller at a time.
-  func next(on eventLoop: any EventLoop) async throws -> any Channel {
+  package func next(on eventLoop: any EventLoop) async throws -> any Channel {
     try await listen(on: eventLoop)
     var channels = channels
     if let channel = try await channels?.next(isolation: self) { return channel }

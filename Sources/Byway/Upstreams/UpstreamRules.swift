@@ -15,8 +15,8 @@ struct UpstreamRules: Sendable {
   let farEnd: FarEnd
   /// The member that this hop adds to a response's `Via`; `nil` where it is the client.
   let via: String?
-  /// The names below which the remote end and its sibling devices are; `nil` where it has no siblings.
-  var siblings: Siblings?
+  /// `nil` where the remote end has no siblings.
+  var siblings: (any SiblingRules)?
 
   /// Returns the head of a request as sent over HTTP/2.
   func prepared(_ head: FieldSection) -> FieldSection {
@@ -61,7 +61,7 @@ struct UpstreamRules: Sendable {
       ProxyStatus.removeOurs(from: &head)
       if !request.contains(.protocol) { head.remove(.upgradeStatus) }
     }
-    siblings?.hosts?.keepApart(&head, of: request)
+    siblings?.keepApart(&head, of: request)
     guard let via else { return nil }
     if head.status == 407 {
       // Passed on, it would look like this proxy asking its users for a password (RFC 9110 §15.5.8).
@@ -90,7 +90,7 @@ struct UpstreamRules: Sendable {
   /// - Parameter request: the request that they answer.
   func cleaned(_ fields: FieldSection, of request: FieldSection) -> FieldSection {
     var fields = fields
-    siblings?.hosts?.keepApart(&fields, of: request)
+    siblings?.keepApart(&fields, of: request)
     guard fields.contains(.proxyStatus) || fields.contains(.proxyAuthenticate) else { return fields }
     if mayComeFromOrigin { ProxyStatus.removeOurs(from: &fields) }
     if via != nil { fields.remove(.proxyAuthenticate) }

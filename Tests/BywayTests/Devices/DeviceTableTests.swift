@@ -102,7 +102,7 @@ import Testing
   }
 }
 
-private func device(_ authority: String, of table: DeviceTable) throws(BywayError) -> OpenDevice {
+private func device(_ authority: String, of table: DeviceTable) throws(BywayError) -> any Upstream {
   try table.device(for: ExchangeHead(fields: [":authority": authority], isComplete: true))
 }
 

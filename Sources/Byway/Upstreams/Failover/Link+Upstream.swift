@@ -34,10 +34,10 @@ extension [Link] {
   ///   - hop: how this end names itself in `Via`; `nil` where it is not an intermediary.
   ///   - patience: how long an exchange waits while no link is open.
   ///   - liveness: `nil` to never check.
-  ///   - siblings: the suffixes below which its names are, if there are other devices.
+  ///   - siblings: keeps its sites apart from those of other devices; `nil` if there are none.
   package func makeUpstream(
     over dialers: [Dialer], on eventLoop: any EventLoop, hop: String?, patience: TimeAmount, liveness: Liveness?,
-    siblings: Siblings, logger: Logger
+    siblings: (any SiblingRules)?, logger: Logger
   ) -> any Upstream {
     let links = UpstreamLinks(
       dialers: dialers, lines: filter(\.isLine).count, siblings: siblings)
@@ -51,7 +51,7 @@ private struct UpstreamLinks {
   let dialers: [Dialer]
   /// How many of them go over lines.
   let lines: Int
-  let siblings: Siblings
+  let siblings: (any SiblingRules)?
 
   func makeUpstream(
     _ framing: Link.Framing, on eventLoop: any EventLoop, hop: String?, patience: TimeAmount, liveness: Liveness?,

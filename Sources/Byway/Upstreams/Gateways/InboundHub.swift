@@ -19,6 +19,7 @@ package final class InboundHub: @unchecked Sendable {
   private let name: String
   private let eventLoop: any EventLoop
   private let configuration: HTTP2Upstream.Configuration
+  private let siblings: Siblings?
   private let hop: String?
   private let upstream: (DeviceClaim, LinkAddress, HubPeer?) throws(BywayError) -> HTTP2Upstream?
   private let transport: any Transport
@@ -55,6 +56,7 @@ package final class InboundHub: @unchecked Sendable {
     name = link.address.publicName
     self.eventLoop = eventLoop
     configuration = .ofGateways(patience: .zero, liveness: liveness, siblings: siblings)
+    self.siblings = siblings
     self.hop = hop
     self.upstream = upstream
     self.logger = logger
@@ -113,7 +115,7 @@ package final class InboundHub: @unchecked Sendable {
     names.contains { name in
       if name == claimed.text { return true }
       guard let host = try? Host(name) else { return false }
-      return configuration.siblings?.hosts?.meaning(of: host) == .device(claimed)
+      return siblings?.hosts?.meaning(of: host) == .device(claimed)
     }
   }
 
@@ -165,38 +167,5 @@ package final class InboundHub: @unchecked Sendable {
     metadata["link"] = "\(name)"
     if keptBack > 0 { metadata["repeated"] = "\(keptBack)" }
     logger.warning(message, metadata: metadata)
-  }
-}
-
-extension HTTP2Upstream.Configuration {
-  fileprivate static func ofGateways(
-    patience: TimeAmount, liveness: Liveness?, siblings: Siblings?
-  ) -> Self {
-    var configuration = Self.defaults
-    configuration.patience = patience
-    configuration.farEnd = .gateway
-    configuration.siblings = siblings
-    configuration.http2 = HTTP2Configuration(liveness: liveness)
-    return configuration
-  }
-}
-
-extension HTTP2Upstream {
-  /// Creates an upstream for gateways that an ``InboundHub`` listens for.
-  /// - Parameters:
-  ///   - name: the name that they claim.
-  ///   - hop: how this end names itself in `Via`.
-  ///   - patience: how long an exchange waits while there is no gateway.
-  ///   - liveness: `nil` to never check.
-  ///   - sharing: the use of several gateways that claim the name.
-  ///   - siblings: the suffixes below which the devices' names are.
-  package static func ofGateways(
-    named name: String, on eventLoop: any EventLoop, hop: String?, patience: TimeAmount, liveness: Liveness?,
-    sharing: GatewaySharing, siblings: Siblings?, logger: Logger
-  ) -> HTTP2Upstream {
-    var configuration = Configuration.ofGateways(patience: patience, liveness: liveness, siblings: siblings)
-    configuration.sharing = sharing
-    return HTTP2Upstream(
-      dialer: .handedOver(name: name), on: eventLoop, hop: hop, configuration: configuration, logger: logger)
   }
 }
