@@ -61,7 +61,8 @@ func checks(_ folder: String, _ dependencies: [Target.Dependency]) -> Target {
 let package = Package(
   name: "byway",
   products: [
-    "Byway", "BywayTLS", "BywayGateway", "BywayProxy", "BywayInterceptors", "BywayMetrics", "BywayService",
+    "Byway", "BywayDevices", "BywayTLS", "BywayGateway", "BywayProxy", "BywayInterceptors", "BywayMetrics",
+    "BywayService",
     "BywayWebSocket", "BywayURLSession", "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport",
     "SerialTransport",
     "SSHTransport", "LoopbackTransport", "DescriptorTransport",
@@ -108,6 +109,9 @@ let package = Package(
         crypto,
       ]),
 
+    // Devices by their names, and hubs that their gateways dial.
+    source("BywayDevices", ["Byway", "HTTPWire", "LineLayer", "Primitives", nioCore, logging]),
+
     // TLS for links and origins.
     source(
       "BywayTLS", ["Byway", "HTTPWire", "Primitives", nioCore, nioPosix, nioSSL, nioTLS, httpTypes, logging, crypto]),
@@ -116,13 +120,14 @@ let package = Package(
     source(
       "BywayGateway",
       [
-        "Byway", "BywayTLS", "LineLayer", "HTTPWire", "Primitives", nioCore, nioPosix, nioConcurrencyHelpers, httpTypes,
-        logging,
+        "Byway", "BywayDevices", "BywayTLS", "LineLayer", "HTTPWire", "Primitives", nioCore, nioPosix,
+        nioConcurrencyHelpers, httpTypes, logging,
       ]),
     source(
       "BywayProxy",
       [
-        "Byway", "LineLayer", "HTTP1Session", "HTTPWire", "Primitives", nioCore, nioPosix, httpTypes, logging, crypto,
+        "Byway", "BywayDevices", "LineLayer", "HTTP1Session", "HTTPWire", "Primitives", nioCore, nioPosix, httpTypes,
+        logging, crypto,
       ]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     source(
@@ -174,7 +179,7 @@ let package = Package(
     source(
       "BywayCommand",
       [
-        "Byway", "BywayDoctor", "BywayGateway", "BywayInspector", "BywayInterceptors",
+        "Byway", "BywayDevices", "BywayDoctor", "BywayGateway", "BywayInspector", "BywayInterceptors",
         "BywayMetrics",
         "BywayProxy", "BywayTLS", "HTTPWire", "LineConformance", "LineDevices", "LineEmulation", "LineLayer",
         "Primitives",
@@ -232,6 +237,11 @@ let package = Package(
       "BywayTests",
       ["Byway", "LineLayer", "HTTPWire", "TestWire", "TestTools", nioCore, nioEmbedded, httpTypes, logging]),
     tests(
+      "BywayDevicesTests",
+      [
+        "Byway", "BywayDevices", "HTTPWire", "LoopbackTransport", nioCore, nioEmbedded, logging,
+      ]),
+    tests(
       "BywayInspectorTests",
       [
         "Byway", "BywayGateway", "BywayInspector", "BywayProxy", "HTTPWire", "LineLayer", "LoopbackTransport",
@@ -240,8 +250,8 @@ let package = Package(
     tests(
       "BywayProxyTests",
       [
-        "Byway", "BywayGateway", "BywayInterceptors", "BywayProxy", "HTTPWire", "LineDevices", "LineEmulation",
-        "LineLayer", "TestTools",
+        "Byway", "BywayDevices", "BywayGateway", "BywayInterceptors", "BywayProxy", "HTTPWire", "LineDevices",
+        "LineEmulation", "LineLayer", "TestTools",
         "TestPeers", "TestWire", "LoopbackTransport", "SerialTransport", "TCPTransport", "UnixTransport", nioCore,
         nioPosix, nioEmbedded, httpTypes, logging,
       ]),
@@ -268,8 +278,9 @@ let package = Package(
     tests(
       "BywayURLSessionTests",
       [
-        "Byway", "BywayGateway", "BywayInterceptors", "BywayTLS", "BywayURLSession", "LineDevices", "LineEmulation",
-        "LoopbackTransport", "SerialTransport", "TestPeers", "URLSessionProbe", "TestTools", nioCore, nioPosix,
+        "Byway", "BywayDevices", "BywayGateway", "BywayInterceptors", "BywayTLS", "BywayURLSession", "LineDevices",
+        "LineEmulation", "LoopbackTransport", "SerialTransport", "TestPeers", "URLSessionProbe", "TestTools", nioCore,
+        nioPosix,
         httpTypes,
       ]),
     tests(
@@ -290,7 +301,8 @@ let package = Package(
     tests(
       "BrowserTests",
       [
-        "Byway", "BywayGateway", "BywayInspector", "BywayProxy", "BywayWebSocket", "HTTPWire", "LineDevices",
+        "Byway", "BywayDevices", "BywayGateway", "BywayInspector", "BywayProxy", "BywayWebSocket", "HTTPWire",
+        "LineDevices",
         "LineEmulation", "LineLayer",
         "Primitives", "SerialTransport", "TCPTransport", "TestPeers", "TestTools", "UnixTransport", nioCore, httpTypes,
         logging,
@@ -313,7 +325,7 @@ let package = Package(
     tests(
       "ClientGatewayTests",
       [
-        "Byway", "BywayGateway", "LineDevices", "LineEmulation", "LoopbackTransport", "SerialTransport",
+        "Byway", "BywayDevices", "BywayGateway", "LineDevices", "LineEmulation", "LoopbackTransport", "SerialTransport",
         "TransportTestSupport", "TestPeers", "TestTools", "TestWire", "UnixTransport", nioCore, nioPosix, httpTypes,
       ]),
     .testTarget(
@@ -406,7 +418,8 @@ let package = Package(
     tests(
       "BywayCommandTests",
       [
-        "Byway", "BywayCommand", "LineEmulation", "LineLayer", "Primitives", "TestPeers", "byway", "LoopbackTransport",
+        "Byway", "BywayCommand", "BywayDevices", "LineEmulation", "LineLayer", "Primitives", "TestPeers", "byway",
+        "LoopbackTransport",
         "TCPTransport", "UnixTransport", "TestTools", nioCore, nioPosix, httpTypes, logging, argumentParser,
       ]),
   ]

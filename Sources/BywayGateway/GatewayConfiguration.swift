@@ -1,4 +1,5 @@
 public import Byway
+package import BywayDevices
 public import BywayTLS
 public import Logging
 

@@ -1,4 +1,5 @@
 import Byway
+import BywayDevices
 import HTTPWire
 
 /// Keeps web pages from reaching the device behind the user's back.

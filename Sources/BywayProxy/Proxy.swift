@@ -1,4 +1,5 @@
 public import Byway
+package import BywayDevices
 import HTTPWire
 package import LineLayer
 import Logging

@@ -1,4 +1,5 @@
 public import Byway
+public import BywayDevices
 public import Logging
 
 /// The configuration of a proxy: its address, its devices, and its clients.

@@ -1,4 +1,5 @@
 import Byway
+import BywayDevices
 import Logging
 import NIOCore
 import Primitives

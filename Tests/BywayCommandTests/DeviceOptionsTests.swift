@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayDevices
 import LoopbackTransport
 import TestTools
 import Testing

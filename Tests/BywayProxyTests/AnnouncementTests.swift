@@ -1,8 +1,9 @@
+import Byway
 import NIOCore
 import TCPTransport
 import Testing
 
-@testable import Byway
+@testable import BywayDevices
 @testable import BywayProxy
 
 /// Announcements of devices to the network.

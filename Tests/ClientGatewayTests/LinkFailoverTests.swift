@@ -1,4 +1,5 @@
 import Byway
+import BywayDevices
 import BywayGateway
 import Foundation
 import HTTPTypes

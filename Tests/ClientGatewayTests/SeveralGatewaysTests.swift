@@ -1,3 +1,4 @@
+import BywayDevices
 import BywayGateway
 import HTTPTypes
 import LoopbackTransport

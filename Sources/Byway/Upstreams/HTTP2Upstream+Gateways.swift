@@ -1,3 +1,4 @@
+import HTTP2Session
 package import Logging
 package import NIOCore
 

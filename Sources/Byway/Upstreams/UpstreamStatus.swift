@@ -40,7 +40,7 @@ package struct UpstreamStatus: Sendable {
   package var waiting = 0
 
   /// Whether a loss of the connection would affect an exchange.
-  var isInUse: Bool { connections.active > 0 || waiting > 0 }
+  package var isInUse: Bool { connections.active > 0 || waiting > 0 }
   /// `nil` if there is no line, or no connection over it.
   package let line: LineStatistics?
   /// `nil` where each exchange may have a connection of its own.

@@ -1,4 +1,5 @@
 package import Byway
+package import BywayDevices
 package import Logging
 import NIOCore
 import Primitives

@@ -1,4 +1,5 @@
 package import Byway
+import BywayDevices
 import Logging
 import Synchronization
 

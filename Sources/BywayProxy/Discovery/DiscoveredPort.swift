@@ -1,4 +1,5 @@
 import Byway
+import BywayDevices
 import NIOCore
 
 /// A watched port, and what is known about the device behind it. Part of ``DiscoveredPorts``, without I/O or clock.

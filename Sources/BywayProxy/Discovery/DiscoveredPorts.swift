@@ -1,4 +1,5 @@
 package import Byway
+package import BywayDevices
 package import NIOCore
 
 /// Derives devices from ports that come and go, and from the claims of the devices. A state machine without I/O or clock.

@@ -1,4 +1,5 @@
 package import Byway
+package import BywayDevices
 import NIOCore
 
 /// Watches ports, asks the devices behind them for their names, and reports the devices.

@@ -1,4 +1,5 @@
 import Byway
+import BywayDevices
 import NIOCore
 import Primitives
 

@@ -1,4 +1,5 @@
 import Byway
+import BywayDevices
 import NIOCore
 
 /// The devices, filtered by what a user may see.

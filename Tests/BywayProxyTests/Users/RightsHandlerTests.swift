@@ -1,4 +1,5 @@
 import Byway
+import BywayDevices
 import HTTPWire
 import NIOCore
 import Testing

@@ -1,3 +1,5 @@
+public import Byway
+
 /// A device, which users reach by one name: docs/devices.md. A value.
 public struct Device: Sendable {
   /// Its label below `localhost` and the suffixes of a ``DeviceDirectory``.

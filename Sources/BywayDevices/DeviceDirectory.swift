@@ -1,3 +1,4 @@
+public import Byway
 package import HTTPWire
 import Primitives
 

@@ -1,3 +1,4 @@
+import Byway
 package import HTTPWire
 
 /// The hosts of all devices of one table, at present. They change with the configuration, while links stay open; cookies are kept apart by

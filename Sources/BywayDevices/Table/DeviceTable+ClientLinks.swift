@@ -1,3 +1,4 @@
+package import Byway
 package import LineLayer
 
 extension DeviceTable: ClientLinks {

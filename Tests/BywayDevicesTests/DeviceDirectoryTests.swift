@@ -3,6 +3,7 @@ import LoopbackTransport
 import Testing
 
 @testable import Byway
+@testable import BywayDevices
 
 /// Names, suffixes and patterns of devices, without links.
 @Suite("Device names in hosts") struct DeviceDirectoryTests {

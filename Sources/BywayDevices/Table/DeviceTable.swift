@@ -1,3 +1,4 @@
+package import Byway
 import HTTPWire
 package import NIOCore
 import Primitives
@@ -356,7 +357,8 @@ extension DeviceTable {
   package func ping(_ name: DeviceName?) async throws -> TimeAmount {
     try await eventLoop.flatSubmit {
       do throws(BywayError) {
-        return (if let name { try self.device(named: name) } else { try self.mainDevice() }).ping()
+        let device = if let name { try self.device(named: name) } else { try self.mainDevice() }
+        return device.ping()
       } catch {
         return self.eventLoop.makeFailedFuture(error)
       }

@@ -1,4 +1,4 @@
-import HTTP2Session
+package import Byway
 import HTTPWire
 package import Logging
 package import NIOCore

@@ -1,3 +1,5 @@
+public import Byway
+
 extension BywayClient {
   /// Creates a client for devices, each with the URL `http://NAME.localhost`; a URL with another host means the default device.
   ///

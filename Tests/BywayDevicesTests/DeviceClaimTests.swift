@@ -1,4 +1,5 @@
 import Byway
+import BywayDevices
 import Testing
 
 @Suite struct DeviceClaimTests {

@@ -1,3 +1,4 @@
+package import Byway
 package import HTTPWire
 
 /// The hosts that mean devices: those below `localhost`, which browsers resolve to loopback themselves (RFC 6761 §6.3), and below

@@ -1,3 +1,5 @@
+public import Byway
+
 /// Devices that need not be listed, because their links are alike: `{name}` has the link `ssh://{name}/run/byway.sock`. A value.
 public struct DevicePattern: Sendable {
   /// The placeholder for the name.

@@ -1,3 +1,4 @@
+package import Byway
 package import NIOCore
 
 /// A device that was found, and is not configured.

@@ -1,3 +1,4 @@
+import Byway
 import NIOCore
 
 // Devices whose gateways dial.

@@ -1,3 +1,5 @@
+import Byway
+
 /// A device whose gateways dial a hub, and claim its name. Lives on its event loop.
 struct DialedDevice {
   let upstream: HTTP2Upstream

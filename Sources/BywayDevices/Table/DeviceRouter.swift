@@ -1,3 +1,4 @@
+package import Byway
 import NIOCore
 
 /// Sends each exchange to the device of its authority. Lives on the table's event loop.

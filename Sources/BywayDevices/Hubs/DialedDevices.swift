@@ -1,3 +1,4 @@
+import Byway
 import NIOCore
 
 /// The devices whose gateways have dialed, by the names that they claim. They are added and removed without configuration.

@@ -1,3 +1,4 @@
+package import Byway
 package import Primitives
 
 /// The description that a device gives of itself at `/.well-known/byway`, a JSON object. It is not verified: it is shown as text, and a

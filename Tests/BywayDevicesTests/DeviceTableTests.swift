@@ -6,6 +6,7 @@ import NIOEmbedded
 import Testing
 
 @testable import Byway
+@testable import BywayDevices
 
 /// Devices opened and closed in virtual time.
 @Suite("Devices opened on demand") struct DeviceTableTests {

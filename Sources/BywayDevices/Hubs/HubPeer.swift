@@ -1,3 +1,4 @@
+import Byway
 package import NIOCore
 
 /// A machine that dials a hub, as identified by its address.

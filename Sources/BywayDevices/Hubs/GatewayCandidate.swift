@@ -1,3 +1,4 @@
+import Byway
 import HTTPWire
 import Logging
 import NIOCore
