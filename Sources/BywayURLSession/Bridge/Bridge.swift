@@ -1,6 +1,6 @@
 import Byway
 import Foundation
-public import FoundationNetworking
+import FoundationNetworking
 
 /// A bridge that gives `URLSession` access to servers behind links.
 ///
@@ -42,9 +42,6 @@ public final class Bridge: Sendable {
     self.temporaryFileSlot = temporaryFileSlot
   }
 
-  /// The class to put first in `URLSessionConfiguration.protocolClasses`.
-  public var protocolClass: BywayURLProtocol.Type { BridgeTable.process.protocolClass(of: self) }
-
   func client(for request: URLRequest) -> BywayClient? {
     RoutedRequest.with(request) { request in routes.first { request.isIn($0.scope) }?.client }
   }
@@ -57,19 +54,5 @@ extension Bridge {
     case responses
     /// A `URLError` with a fitting code. The gateway's message is its failure reason.
     case errors
-  }
-}
-
-extension URLSessionConfiguration {
-  /// Adds this bridge before all bridges that were added earlier.
-  public func use(_ bridge: Bridge) {
-    protocolClasses = [bridge.protocolClass] + (protocolClasses ?? [])
-  }
-
-  /// The default configuration with this bridge.
-  public static func byway(_ bridge: Bridge) -> URLSessionConfiguration {
-    let configuration = URLSessionConfiguration.default
-    configuration.use(bridge)
-    return configuration
   }
 }

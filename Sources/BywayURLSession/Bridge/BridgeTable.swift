@@ -45,8 +45,8 @@ final class BridgeTable: Sendable {
 /// Types that encode a number in binary digits, so that each makes a distinct class of a generic one.
 private protocol Number {}
 private enum Zero: Number {}
-private enum Double<Half: Number>: Number {}
-private enum DoubleAndOne<Half: Number>: Number {}
+private enum Twice<Half: Number>: Number {}
+private enum TwiceAndOne<Half: Number>: Number {}
 
 private final class OwnProtocol<Name: Number>: BywayURLProtocol {}
 
@@ -58,7 +58,7 @@ private func ownClass(number: Int) -> BywayURLProtocol.Type {
 private func spelling(_ number: Int) -> any Number.Type {
   if number == 0 { return Zero.self }
   func append<Half: Number>(_: Half.Type) -> any Number.Type {
-    number.isMultiple(of: 2) ? Double<Half>.self : DoubleAndOne<Half>.self
+    number.isMultiple(of: 2) ? Twice<Half>.self : TwiceAndOne<Half>.self
   }
   return append(spelling(number / 2))
 }

@@ -7,12 +7,12 @@ import FoundationNetworking
 ///
 /// `@unchecked Sendable`: used on the task's work queue only, except for the terminal call, during which that queue waits.
 final class TaskClient: @unchecked Sendable {
-  private var loader: BywayURLProtocol?
+  private var loader: URLProtocol?
   private let task: URLSessionTask
   private let completesInline: Bool
   private var hasResponse = false
 
-  init(_ loader: BywayURLProtocol, task: URLSessionTask, completesInline: Bool) {
+  init(_ loader: URLProtocol, task: URLSessionTask, completesInline: Bool) {
     self.loader = loader
     self.task = task
     self.completesInline = completesInline
@@ -22,7 +22,7 @@ final class TaskClient: @unchecked Sendable {
 
   /// The protocol object while the task is alive. It cannot be cancelled between this check and the next call, because
   /// `cancel()` waits for the work queue.
-  private var living: BywayURLProtocol? {
+  private var living: URLProtocol? {
     task.state == .running || task.state == .suspended ? loader : nil
   }
 
@@ -40,7 +40,7 @@ final class TaskClient: @unchecked Sendable {
   /// - Parameter prepare: called right before the end, if the task has not already ended.
   /// - Returns: whether this call ended the task.
   @discardableResult
-  func finish(preparing prepare: (BywayURLProtocol) -> Void = { _ in }) -> Bool {
+  func finish(preparing prepare: (URLProtocol) -> Void = { _ in }) -> Bool {
     guard let loader = living, hasResponse else { return false }
     prepare(loader)
     end { client, loader in client.urlProtocolDidFinishLoading(loader) }
@@ -65,7 +65,7 @@ final class TaskClient: @unchecked Sendable {
   /// while it waits for the work queue, and the resumption on the work queue waits for that lock (fixed in Swift 6.4). So the
   /// call is made on another thread. The work queue waits for it, because the call reads state that is only safe there. The
   /// wait is short: the reads come first, and afterwards the call may be waiting for the lock.
-  private func end(_ call: @escaping (any URLProtocolClient, BywayURLProtocol) -> Void) {
+  private func end(_ call: @escaping (any URLProtocolClient, URLProtocol) -> Void) {
     guard let loader, let client = loader.client else { return }
     loader.client = nil
     self.loader = nil
