@@ -19,7 +19,7 @@ public enum CacheFileCheck {
     let now = WallTime(sinceEpoch: .seconds(1_800_000_000))
     // No time in it, however absurd, overflows the arithmetic of the clock.
     _ = stored.age(at: now).components
-    for kind in [Cache.Kind.private, .shared] {
+    for kind in [CacheKind.private, .shared] {
       _ = CacheRules(kind: kind).decision(for: request, stored: stored, now: now)
     }
   }

@@ -140,7 +140,7 @@ struct ProxyOptions: MemberOptions {
   func interception(of configuration: ProxyConfiguration, with files: InterceptionFiles) throws -> Interception {
     // A socket for a reverse proxy has many users.
     let isForOne = configuration.users == nil && configuration.listen.isForOneUser
-    let kind: Cache.Kind = isForOne ? .private : .shared
+    let kind: CacheKind = isForOne ? .private : .shared
     let links = configuration.devices.links
     var interception = try interceptors.interception(
       at: .client, over: links.allSatisfy { $0.framing == .http1 } ? .http1 : .http2,

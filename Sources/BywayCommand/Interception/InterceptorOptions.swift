@@ -39,7 +39,7 @@ struct InterceptorOptions: ParsableArguments {
   /// - Throws: ``CommandFailure`` or ``BywayError`` if options contradict each other, or a file cannot be used.
   func interception(
     at end: Compress.End, over framing: Link.Framing = .http2,
-    cache: (folder: String, kind: Cache.Kind, link: String)? = nil, with files: InterceptionFiles,
+    cache: (folder: String, kind: CacheKind, link: String)? = nil, with files: InterceptionFiles,
     logger: Logger
   ) throws -> Interception {
     try checkExclusion()

@@ -111,9 +111,8 @@ extension Cache {
     _ response: Response, to request: HTTPRequest, in reservation: CacheStore.Reservation, _ requested: WallTime,
     _ received: WallTime
   ) async -> Body {
-    let stored = StoredResponse(
-      id: reservation.id, key: reservation.key, response.head, to: request, by: rules, requested: requested,
-      received: received)
+    let stored = rules.head(
+      reservation.id, of: reservation.key, response.head, to: request, requested: requested, received: received)
     return await store.storing(response.body, of: stored, in: reservation)
   }
 

@@ -10,18 +10,10 @@ package import Primitives
 /// origin or the link fails, it serves stale responses unless that is forbidden. `Cache-Status` (RFC 9211) on each response says
 /// what it did. Place it after ``Canonicalize`` and before ``Authenticate``.
 public struct Cache: Interceptor {
-  /// The users whose requests it answers (RFC 9111 §1).
-  public enum Kind: Sendable, Hashable {
-    /// A single user: the cache keeps what is meant for that user.
-    case `private`
-    /// Any number of users. None of them may get what was meant for another.
-    case shared
-  }
-
   /// The users of a cache, its limits, and the use of stale responses.
   public struct Configuration: Sendable {
-    /// The users whose requests it answers; ``Kind/private`` by default.
-    public var kind = Kind.private
+    /// The users whose requests it answers; ``CacheKind/private`` by default.
+    public var kind = CacheKind.private
     /// The link for requests to its far end. Responses from one link are not used for another, and one folder may be used with
     /// several links in turn.
     public var link = ""
@@ -60,7 +52,7 @@ public struct Cache: Interceptor {
   /// - Parameters:
   ///   - folder: The folder, which is created if it does not exist. Only its user can access it.
   ///   - scope: The requests that it applies to.
-  ///   - configuration: The configuration; responses of the other ``Kind`` that are in the folder are deleted.
+  ///   - configuration: The configuration; responses of the other ``CacheKind`` that are in the folder are deleted.
   /// - Throws: `BywayError` if the folder cannot be used, others can write to it, or another process uses it.
   public init(folder: String, scope: Scope = .everything, configuration: Configuration = .defaults) throws {
     try self.init(folder: folder, scope: scope, configuration: configuration, now: { .now() })
@@ -97,7 +89,7 @@ public struct Cache: Interceptor {
     self.now = now
   }
 
-  package var kind: Kind { configuration.kind }
+  package var kind: CacheKind { configuration.kind }
 
   /// Returns a cache with the same store for the requests of another link.
   package func serving(_ link: String, logger: Logger) -> Cache {

@@ -21,6 +21,17 @@ extension CacheRules {
     return stored.fields[.eTag].flatMap { EntityTag($0) }.map(tag.weaklyEquals) ?? false
   }
 
+  /// Returns a response that is about to be stored; its length is not known yet (§3).
+  func head(
+    _ id: UInt64, of key: String, _ response: HTTPResponse, to request: HTTPRequest, requested: WallTime,
+    received: WallTime
+  ) -> StoredResponse {
+    StoredResponse(
+      id: id, key: key, status: response.status.code, fields: storedFields(response.headerFields),
+      selecting: StoredResponse.selecting(request.headerFields, vary: response.headerFields) ?? [:],
+      requested: requested, received: received, length: 0)
+  }
+
   /// Returns the stored response after a 304, or after a HEAD that confirms it (§3.2, §4.3.4).
   func updated(
     _ stored: StoredResponse, by response: HTTPResponse, requested: WallTime, received: WallTime

@@ -3,9 +3,9 @@ package import Primitives
 
 /// The rules of a cache (RFC 9111): decisions without storage, clock or network.
 package struct CacheRules: Sendable {
-  let kind: Cache.Kind
+  let kind: CacheKind
 
-  package init(kind: Cache.Kind) {
+  package init(kind: CacheKind) {
     self.kind = kind
   }
 

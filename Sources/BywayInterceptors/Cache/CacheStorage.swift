@@ -10,7 +10,7 @@ protocol CacheStorage: Sendable {
   func body(of id: UInt64) async throws -> Body
   /// Saves a head beyond the end of the process, and with it the body that is there already. Until it returns, no other call saves
   /// or deletes that response.
-  func save(_ response: StoredResponse, in kind: Cache.Kind) async throws
+  func save(_ response: StoredResponse, in kind: CacheKind) async throws
   func delete(_ ids: [UInt64]) async
 }
 

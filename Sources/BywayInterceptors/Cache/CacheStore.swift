@@ -13,14 +13,14 @@ final class CacheStore: Sendable {
 
   private let state: Mutex<State>
   private let storage: any CacheStorage
-  private let kind: Cache.Kind
+  private let kind: CacheKind
   private let logger: Logger
   /// The limit of one body, in bytes.
   private let bodyLimit: Int
 
   /// - Parameter responses: The responses that the storage has already.
   init(
-    _ storage: any CacheStorage, of kind: Cache.Kind, holding responses: [StoredResponse], limit: Int, bodyLimit: Int,
+    _ storage: any CacheStorage, of kind: CacheKind, holding responses: [StoredResponse], limit: Int, bodyLimit: Int,
     logger: Logger
   ) {
     var index = CacheIndex(limit: limit)

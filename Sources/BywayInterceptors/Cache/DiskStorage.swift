@@ -31,7 +31,7 @@ final class DiskStorage: CacheStorage {
   }
 
   /// Returns the responses that an earlier process left complete in a cache of this kind, and deletes the rest. Blocks.
-  func load(_ kind: Cache.Kind) throws -> [StoredResponse] {
+  func load(_ kind: CacheKind) throws -> [StoredResponse] {
     let names = try folder.names()
     var responses: [StoredResponse] = []
     for name in names where name.hasSuffix(".head") {
@@ -61,7 +61,7 @@ final class DiskStorage: CacheStorage {
     }
   }
 
-  func save(_ response: StoredResponse, in kind: Cache.Kind) async throws {
+  func save(_ response: StoredResponse, in kind: CacheKind) async throws {
     let (id, folder) = (response.id, folder)
     let bytes = response.encoded(in: kind)
     try await Self.toTheEnd {
@@ -88,7 +88,7 @@ final class DiskStorage: CacheStorage {
     try await Task { try await NIOThreadPool.singleton.runIfActive(work) }.value
   }
 
-  private func head(of id: UInt64, in kind: Cache.Kind) throws -> StoredResponse? {
+  private func head(of id: UInt64, in kind: CacheKind) throws -> StoredResponse? {
     guard let file = try folder.file(file(id, "head")), file.size > 0, file.size < 1 << 20 else { return nil }
     return StoredResponse(encoded: try file.readAll(), in: kind).flatMap { $0.id == id ? $0 : nil }
   }
@@ -100,6 +100,8 @@ final class DiskStorage: CacheStorage {
       && ["head", "body", "new"].contains(parts[1])
   }
 }
+
+extension NewFile: CacheWriter {}
 
 /// The name of a response's file of one kind.
 private func file(_ id: UInt64, _ kind: String) -> String { "\(Hex.text(id)).\(kind)" }

@@ -17,7 +17,7 @@ final class MemoryStorage: CacheStorage {
     return Body(body)
   }
 
-  func save(_ response: StoredResponse, in kind: Cache.Kind) {}
+  func save(_ response: StoredResponse, in kind: CacheKind) {}
 
   func delete(_ ids: [UInt64]) {
     bodies.withLock { bodies in

@@ -6,14 +6,14 @@ import Primitives
 /// The encoding of a stored head: a version, the parts, and a checksum of all of it.
 extension StoredResponse {
   /// Returns the version for a kind of cache. They differ, so that a shared cache cannot read what a private one has stored.
-  private static func version(_ kind: Cache.Kind) -> UInt32 {
+  private static func version(_ kind: CacheKind) -> UInt32 {
     switch kind {
     case .private: 0x4259_5750
     case .shared: 0x4259_5753
     }
   }
 
-  package func encoded(in kind: Cache.Kind) -> ByteBuffer {
+  package func encoded(in kind: CacheKind) -> ByteBuffer {
     var bytes = ByteBuffer()
     bytes.writeInteger(Self.version(kind))
     bytes.writeInteger(id)
@@ -40,7 +40,7 @@ extension StoredResponse {
   }
 
   /// Returns `nil` if the bytes are damaged, or of another version.
-  package init?(encoded bytes: ByteBuffer, in kind: Cache.Kind) {
+  package init?(encoded bytes: ByteBuffer, in kind: CacheKind) {
     var bytes = bytes
     guard let body = bytes.readSlice(length: max(bytes.readableBytes - SHA256.byteCount, 0)),
       Self.checksum(body) == Array(bytes.readableBytesView)

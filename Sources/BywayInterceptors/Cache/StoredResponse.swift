@@ -31,17 +31,6 @@ package struct StoredResponse: Equatable, Sendable {
     self.length = length
   }
 
-  /// Creates a response that is about to be stored; its length is not known yet.
-  init(
-    id: UInt64, key: String, _ response: HTTPResponse, to request: HTTPRequest, by rules: CacheRules,
-    requested: WallTime, received: WallTime
-  ) {
-    self.init(
-      id: id, key: key, status: response.status.code, fields: rules.storedFields(response.headerFields),
-      selecting: Self.selecting(request.headerFields, vary: response.headerFields) ?? [:], requested: requested,
-      received: received, length: 0)
-  }
-
   /// Whether a request has the same values in the fields that count (RFC 9111 §4.1).
   func isSelected(by request: HTTPFields) -> Bool {
     selecting.allSatisfy { Self.normal(request, $0.key) == $0.value }

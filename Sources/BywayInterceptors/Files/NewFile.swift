@@ -58,6 +58,11 @@ final class NewFile: @unchecked Sendable {
     guard fdatasync(descriptor) == 0 else { throw BywayError.cannotWrite("\(folder.path)/\(name)", .last) }
   }
 
+  /// Completes the file.
+  func finish() {
+    isWhole = true
+  }
+
   /// Completes the file, which gets its name.
   func rename(to other: String) throws {
     do {
@@ -74,11 +79,5 @@ final class NewFile: @unchecked Sendable {
     } catch {
       throw BywayError.cannotCreate("\(folder.path)/\(name)", error)
     }
-  }
-}
-
-extension NewFile: CacheWriter {
-  func finish() {
-    isWhole = true
   }
 }

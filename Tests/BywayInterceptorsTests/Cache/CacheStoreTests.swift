@@ -144,7 +144,7 @@ private final class GatedStorage: CacheStorage {
     return Body("content")
   }
 
-  func save(_ response: StoredResponse, in kind: Cache.Kind) async throws {
+  func save(_ response: StoredResponse, in kind: CacheKind) async throws {
     await saves.pass()
     try state.withLock { state in
       state.saveCount += 1

@@ -177,14 +177,14 @@ import TransportTestSupport
   @Test("a shared cache does not serve what a private cache left in its folder")
   func folder() async throws {
     let folder = try TemporaryFolder()
-    func rig(_ kind: Cache.Kind) throws -> CacheRig {
+    func rig(_ kind: CacheKind) throws -> CacheRig {
       try CacheRig(folder: folder["cache"]) {
         $0.kind = kind
       } _: { _ in
         Response(status: .ok, fields: [.cacheControl: "private, max-age=1000"], body: Body("Alice's page"))
       }
     }
-    func hits(_ kind: Cache.Kind) async throws -> [Bool] {
+    func hits(_ kind: CacheKind) async throws -> [Bool] {
       var opened: CacheRig?
       // The previous cache may still be releasing the folder.
       _ = try await eventually {

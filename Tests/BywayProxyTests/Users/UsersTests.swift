@@ -191,7 +191,7 @@ import Testing
 
   @Test("a response cached for one user is not served to another")
   func cache() async throws {
-    for kind in [Cache.Kind.shared, .private] {
+    for kind in [CacheKind.shared, .private] {
       var configuration = Cache.Configuration.defaults
       configuration.kind = kind
       let house = try await UserHouse(interceptors: [Cache(configuration: configuration)])
