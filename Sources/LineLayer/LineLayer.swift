@@ -13,8 +13,6 @@ package struct LineLayer: Sendable {
 
   /// Sessions that are over, so that nothing of them starts over.
   private static let rememberedSessions = 16
-  /// Bytes that a dialer may send before it knows the listener's window, so that every window is at least that.
-  static let initialWindow = 4096
 
   package let role: Role
   package let configuration: LineLayerConfiguration
@@ -76,7 +74,8 @@ package struct LineLayer: Sendable {
     guard role == .dialer, session == nil else { return }
     var session = Session(
       SessionID(session: id, incarnation: incarnation), window: configuration.window,
-      peerWindow: Self.initialWindow / Unit.size, peer: listenerAbilities, guards: guardsBeginnings, at: now)
+      peerWindow: LineLayerConfiguration.leastWindow / Unit.size, peer: listenerAbilities, guards: guardsBeginnings,
+      at: now)
     session.needsOpen = true
     self.session = session
     if session.isReady { becomeReady() }

@@ -22,6 +22,8 @@ package struct LineLayerConfiguration: Equatable, Sendable {
 
   /// Bytes of payload in one frame that every end takes.
   static let leastPayload = 64
+  /// Bytes that a dialer may send before it knows the listener's window, so that every window is at least that.
+  static let leastWindow = 4096
   /// A day. Sums of times must not overflow.
   private static let longestTime: UInt64 = 86_400_000_000_000
 
@@ -34,7 +36,7 @@ package struct LineLayerConfiguration: Equatable, Sendable {
     if let bytesPerSecond, bytesPerSecond < 10 { throw .tooSmall("bytesPerSecond", least: 10) }
     if largestPayload < Self.leastPayload { throw .tooSmall("largestPayload", least: Self.leastPayload) }
     if largestPayload > 65_535 { throw .tooLarge("largestPayload", most: 65_535) }
-    let leastWindow = max(largestPayload, LineLayer.initialWindow)
+    let leastWindow = max(largestPayload, Self.leastWindow)
     if window < leastWindow { throw .tooSmall("window", least: leastWindow) }
     let largestWindow = Unit.largestWindow * Unit.size
     if window > largestWindow { throw .tooLarge("window", most: largestWindow) }
