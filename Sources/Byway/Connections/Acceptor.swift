@@ -15,9 +15,7 @@ package final class Acceptor: Sendable {
     /// The link that it was made for.
     let link: Link
     let listener: any Listener
-    var bound: Link {
-      Link(address: listener.address, transport: link.transport, framing: link.framing, opening: link.opening)
-    }
+    var bound: Link { link.bound(to: listener.address) }
 
     init(_ link: Link, _ listener: any Listener) {
       self.link = link

@@ -83,7 +83,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
     return eventLoop.flatSubmit {
       let released = self.driver.detach()
       self.driver.delegate = nil
-      LineTransport.remember(self.driver.layer, of: self.address)
+      KnownLines.remember(self.driver.layer, of: self.address)
       return released
     }
   }

@@ -1,7 +1,6 @@
 import LineLayer
 import Logging
 import NIOCore
-import Synchronization
 
 /// Adds the line layer to a transport whose medium is a line, and returns its sessions as ordinary channels.
 ///
@@ -27,9 +26,8 @@ struct LineTransport: Transport {
 
   func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
     let eventLoop = context.group.next()
-    let known = Self.known.withLock { $0.removeValue(forKey: address.text) }
     let layer =
-      try known
+      try KnownLines.take(address)
       ?? LineLayer(.dialer, configuration: configuration(of: address), at: NIODeadline.now().uptimeNanoseconds)
     let dialer = LineDialer(layer, base: base, address: address, on: eventLoop, context: context)
     return try await dialer.open(by: context.deadline)
@@ -55,17 +53,5 @@ struct LineTransport: Transport {
       throw BywayError(.invalidAddress, "\(address) cannot be used as a line: \(error).")
     }
     return configuration
-  }
-
-  // MARK: Known lines
-
-  /// The state of lines whose session has ended: the listener's incarnation, the error rate, the clock. The next session over the same line
-  /// begins with it.
-  private static let known = Mutex<[String: LineLayer]>([:])
-
-  static func remember(_ layer: LineLayer, of address: LinkAddress) {
-    known.withLock { known in
-      if known.count < 64 || known[address.text] != nil { known[address.text] = layer }
-    }
   }
 }

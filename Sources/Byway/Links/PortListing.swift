@@ -28,10 +28,3 @@ public struct LinkPort: Sendable, Hashable {
     self.unavailableReason = unavailableReason
   }
 }
-
-extension TransportRegistry {
-  /// Returns the ports of every transport that can list them, by scheme.
-  package func ports() throws -> [LinkPort] {
-    try listings.flatMap { try $0.ports() }
-  }
-}

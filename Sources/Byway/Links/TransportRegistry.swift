@@ -16,7 +16,10 @@ public struct TransportRegistry: Sendable {
 
   func transport(_ scheme: String) -> (any Transport)? { transports[scheme] }
 
-  var listings: [any PortListing] { schemes.compactMap { transports[$0] as? any PortListing } }
+  /// Returns the ports of every transport that can list them, by scheme.
+  package func ports() throws -> [LinkPort] {
+    try schemes.flatMap { try (transports[$0] as? any PortListing)?.ports() ?? [] }
+  }
 
   /// Parses an address and finds its transport.
   /// - Throws: ``BywayError`` with code `invalidAddress`, `unknownScheme` or `unknownOption`; the latter two list the known ones, or
@@ -54,11 +57,8 @@ public struct TransportRegistry: Sendable {
     }
     _ = try address.jitter()
     try transport.check(address)
-    guard let line = try line(of: address, transport) else {
-      return Link(address: address, transport: transport, framing: framing, opening: opening)
-    }
-    let reliable = LineTransport(base: transport, properties: line)
-    return Link(address: address, transport: reliable, framing: framing, opening: opening)
+    return Link(
+      address: address, medium: transport, line: try line(of: address, transport), framing: framing, opening: opening)
   }
 
   private func line(of address: LinkAddress, _ transport: any Transport) throws -> LineProperties? {
@@ -68,44 +68,4 @@ public struct TransportRegistry: Sendable {
     }
     return LineProperties(bytesPerSecond: baud / 10)
   }
-}
-
-/// An address with its transport, as found by ``TransportRegistry/link(_:)-(String)``.
-public struct Link: Sendable {
-  /// The protocol on the stream.
-  public enum Framing: String, Sendable {
-    /// HTTP/2 with prior knowledge (RFC 9113 §3.3), as spoken by a gateway.
-    case http2 = "2"
-    /// HTTP/1.1: the remote end is an ordinary server, and each concurrent request needs a stream of its own.
-    case http1 = "1.1"
-  }
-
-  /// How this end opens the link; the other end does the opposite.
-  public enum Opening: String, Sendable {
-    /// It asks the transport to connect.
-    case dial
-    /// It asks the transport to listen, and waits for the other end.
-    case listen
-  }
-
-  /// The address as written.
-  public let address: LinkAddress
-  /// The transport that opens it; for a line, including the line layer.
-  public let transport: any Transport
-  /// HTTP/2, unless the address has `http=1.1`.
-  public let framing: Framing
-  /// `nil`: the default of this end's role. A gateway listens, all others dial.
-  public let opening: Opening?
-
-  /// The transport of the medium itself, without the line layer.
-  package var medium: any Transport { (transport as? LineTransport)?.base ?? transport }
-
-  /// Returns the same link over another transport of its scheme.
-  package func replacing(medium: any Transport) -> Link {
-    let transport = line.map { LineTransport(base: medium, properties: $0) as any Transport } ?? medium
-    return Link(address: address, transport: transport, framing: framing, opening: opening)
-  }
-
-  /// `nil` where the medium is not a line.
-  package var line: LineProperties? { (transport as? LineTransport)?.properties }
 }

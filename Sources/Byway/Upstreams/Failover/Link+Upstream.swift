@@ -4,7 +4,7 @@ package import NIOCore
 
 extension Link {
   /// Whether it has one user at a time.
-  package var isLine: Bool { transport is LineTransport }
+  package var isLine: Bool { line != nil }
 }
 
 extension [Link] {

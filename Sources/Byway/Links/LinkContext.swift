@@ -1,0 +1,49 @@
+public import Logging
+public import NIOCore
+
+/// The context of a call that opens a stream.
+public struct LinkContext: Sendable {
+  /// The group for the channel, or for a listener's channels. An `EventLoop` is a group of one.
+  public var group: any EventLoopGroup
+  /// Logs events on the way to a stream, and nothing of its content.
+  public var logger: Logger
+  /// The time limit for `connect`.
+  public var deadline: NIODeadline
+  /// The maximum number of connections of a listener. Further ones should wait in the medium, if it can hold them.
+  public var connections: ConnectionLimit
+  /// The expected remote end for `connect`, for messages.
+  package var peer = LinkPeer.gateway
+  /// Records the steps of `connect` for an examination, which also wants to see steps that an ordinary link does not need; `nil` otherwise.
+  package var journal: LinkJournal?
+
+  /// Creates the context of one call.
+  /// - Parameters:
+  ///   - group: the group for the channel, or for a listener's channels.
+  ///   - logger: logs events on the way.
+  ///   - deadline: the time limit for `connect`.
+  ///   - connections: the maximum number of connections of a listener.
+  public init(
+    group: any EventLoopGroup, logger: Logger, deadline: NIODeadline,
+    connections: ConnectionLimit = ConnectionLimit(.max)
+  ) {
+    self.group = group
+    self.logger = logger
+    self.deadline = deadline
+    self.connections = connections
+  }
+}
+
+/// The expected remote end of a link, as seen from the end that dials.
+package enum LinkPeer: Sendable, Hashable {
+  case gateway
+  /// A client, where the gateway dials.
+  case client
+
+  /// The command to start there.
+  package var name: String {
+    switch self {
+    case .gateway: "\"byway gateway\""
+    case .client: "\"byway proxy\" with ?open=listen"
+    }
+  }
+}
