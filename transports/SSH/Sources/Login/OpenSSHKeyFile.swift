@@ -1,5 +1,4 @@
 import Byway
-import Glibc
 import Primitives
 
 /// A private key in OpenSSH's own format (PROTOCOL.key): a clear public part and a private part, which may be encrypted.
@@ -62,33 +61,5 @@ struct OpenSSHKeyFile: Sendable {
     guard ciphers.contains(cipher) else { return "a key encrypted with \(cipher.visible)" }
     // libssh2 1.10 would sign with SHA-1.
     return key.type == "ssh-rsa" ? "an encrypted RSA key" : nil
-  }
-}
-
-/// A key that its passphrase unlocks. libssh2 unlocks it and signs with it in one call.
-struct LockedKey: Sendable {
-  let publicKey: PublicKey
-  /// The file, split into lines as libssh2 expects.
-  let text: String
-
-  fileprivate init(publicKey: PublicKey, file: [UInt8]) {
-    self.publicKey = publicKey
-    let digits = Base64.encode(file)
-    var lines = "-----BEGIN OPENSSH PRIVATE KEY-----\n"
-    var rest = digits[...]
-    while !rest.isEmpty {
-      lines += "\(rest.prefix(70))\n"
-      rest = rest.dropFirst(70)
-    }
-    text = "\(lines)-----END OPENSSH PRIVATE KEY-----\n"
-  }
-
-  /// The public key as in a `.pub` file.
-  var publicLine: String { "\(publicKey.type) \(Base64.encode(publicKey.blob))" }
-}
-
-extension [UInt8] {
-  mutating func wipe() {
-    withUnsafeMutableBytes { if let start = $0.baseAddress { explicit_bzero(start, $0.count) } }
   }
 }

@@ -31,3 +31,9 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
   var debugDescription: String { description }
   var customMirror: Mirror { Mirror(self, children: []) }
 }
+
+extension [UInt8] {
+  mutating func wipe() {
+    withUnsafeMutableBytes { if let start = $0.baseAddress { explicit_bzero(start, $0.count) } }
+  }
+}

@@ -102,12 +102,22 @@ struct SSHChannel {
 extension SSHSession {
   /// Opens a channel. Returns `nil` while the answer is pending. Only one at a time.
   func open(_ destination: SSHDestination) throws(SSHError) -> SSHChannel? {
+    var message = WireWriter()
     switch destination {
-    case .command: try open(type: "session", [])
-    case .socket(let path): try open(type: "direct-streamlocal@openssh.com", string(path) + string("") + number(0))
-    // The last two are the source of the connection, which is this process.
+    case .command:
+      return try open(type: "session", message)
+    case .socket(let path):
+      message.string(path.utf8)
+      message.string("".utf8)
+      message.uint32(0)
+      return try open(type: "direct-streamlocal@openssh.com", message)
     case .port(let host, let port):
-      try open(type: "direct-tcpip", string(host) + number(port) + string("127.0.0.1") + number(0))
+      message.string(host.utf8)
+      message.uint32(UInt32(truncatingIfNeeded: port))
+      // The source of the connection, which is this process.
+      message.string("127.0.0.1".utf8)
+      message.uint32(0)
+      return try open(type: "direct-tcpip", message)
     }
   }
 
@@ -115,14 +125,14 @@ extension SSHSession {
   /// - Returns: whether it has answered.
   func probe() throws(SSHError) -> Bool {
     do {
-      return try open(type: "keepalive@byway", []) != nil
+      return try open(type: "keepalive@byway", WireWriter()) != nil
     } catch  where error.isLocal {
       return true
     }
   }
 
-  private func open(type: String, _ message: [UInt8]) throws(SSHError) -> SSHChannel? {
-    let channel = message.withUnsafeBytes { bytes in
+  private func open(type: String, _ message: WireWriter) throws(SSHError) -> SSHChannel? {
+    let channel = message.bytes.withUnsafeBytes { bytes in
       libssh2_channel_open_ex(
         handle, type, CUnsignedInt(type.utf8.count), CUnsignedInt(SSHChannel.window),
         CUnsignedInt(LIBSSH2_CHANNEL_PACKET_DEFAULT), bytes.bindMemory(to: CChar.self).baseAddress,
@@ -132,48 +142,5 @@ extension SSHSession {
     let error = lastError
     if error.code == LIBSSH2_ERROR_EAGAIN { return nil }
     throw error
-  }
-}
-
-/// The encoding of a string (RFC 4251 §5).
-private func string(_ text: String) -> [UInt8] { number(text.utf8.count) + text.utf8 }
-
-private func number(_ value: Int) -> [UInt8] {
-  withUnsafeBytes(of: UInt32(truncatingIfNeeded: value).bigEndian) { Array($0) }
-}
-
-// MARK: - Listening
-
-/// A remote port on which the server listens for this session (RFC 4254 §7.1). It must be cancelled.
-struct SSHRemotePort {
-  let handle: OpaquePointer
-  let session: SSHSession
-  let number: Int
-
-  /// Returns the channel of the next connection, if there is one.
-  func accept() throws(SSHError) -> SSHChannel? {
-    if let channel = libssh2_channel_forward_accept(handle) { return SSHChannel(handle: channel, session: session) }
-    let error = session.lastError
-    if error.code == LIBSSH2_ERROR_EAGAIN || error.code == LIBSSH2_ERROR_CHANNEL_UNKNOWN { return nil }
-    throw error
-  }
-
-  func cancel() -> Bool {
-    libssh2_channel_forward_cancel(handle) != LIBSSH2_ERROR_EAGAIN
-  }
-}
-
-extension SSHSession {
-  /// Has the server listen on a port. Returns `nil` while the answer is pending. Only one at a time.
-  ///
-  /// - Parameter queue: the number of connections that may wait to be accepted.
-  func listen(host: String, port: Int, queue: Int) throws(SSHError) -> SSHRemotePort? {
-    var bound: CInt = 0
-    guard let listener = libssh2_channel_forward_listen_ex(handle, host, CInt(port), &bound, CInt(queue)) else {
-      let error = lastError
-      if error.code == LIBSSH2_ERROR_EAGAIN { return nil }
-      throw error
-    }
-    return SSHRemotePort(handle: listener, session: self, number: Int(bound))
   }
 }

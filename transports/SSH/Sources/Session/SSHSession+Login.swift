@@ -1,35 +1,6 @@
 import CSSH2
 import Glibc
 
-/// The signature for a login, made elsewhere while libssh2 waits.
-final class Signer {
-  let login: PublicKeyLogin
-  /// Called once, with the bytes to sign.
-  private let wanted: ([UInt8]) -> Void
-  private var isAsked = false
-  private(set) var isFinished = false
-  private var result: [UInt8]?
-
-  init(_ login: PublicKeyLogin, wanted: @escaping ([UInt8]) -> Void) {
-    self.login = login
-    self.wanted = wanted
-  }
-
-  /// - Parameter signature: `nil` if it could not be made.
-  func finish(_ signature: [UInt8]?) {
-    isFinished = true
-    result = signature
-  }
-
-  fileprivate func sign(_ bytes: [UInt8]) -> [UInt8]? {
-    if !isAsked {
-      isAsked = true
-      wanted(bytes)
-    }
-    return result
-  }
-}
-
 /// RFC 4252.
 extension SSHSession {
   enum Login {
@@ -56,9 +27,10 @@ extension SSHSession {
         handle, user, signer.requestBlob, signer.requestBlob.count,
         { _, signature, count, bytes, size, owner in
           guard let signer = SSHSession.of(owner)?.signer, let bytes, let signature, let count else { return -1 }
-          guard let result = signer.sign(Array(UnsafeBufferPointer(start: bytes, count: size))) else {
-            return signer.isFinished ? -1 : LIBSSH2_ERROR_EAGAIN
+          guard let answer = signer.sign(Array(UnsafeBufferPointer(start: bytes, count: size))) else {
+            return LIBSSH2_ERROR_EAGAIN
           }
+          guard let result = answer else { return -1 }
           // libssh2 frees it.
           guard let copy = malloc(max(1, result.count)) else { return LIBSSH2_ERROR_ALLOC }
           result.withUnsafeBytes {
@@ -99,9 +71,9 @@ extension SSHSession {
         _, _, instruction, instructionCount, count, prompts, responses, owner in
         guard let keyboard = SSHSession.of(owner)?.keyboard, let prompts, let responses else { return }
         let asked = UnsafeBufferPointer(start: prompts, count: Int(count)).map { prompt in
-          KeyboardLogin.Prompt(text: text(prompt.text, Int(prompt.length)), echo: prompt.echo != 0)
+          KeyboardLogin.Prompt(text: String(prompt.text, count: Int(prompt.length)), echo: prompt.echo != 0)
         }
-        let answers = keyboard.answer(text(instruction, Int(instructionCount)), asked)
+        let answers = keyboard.answer(String(instruction, count: Int(instructionCount)), asked)
         for (index, answer) in answers.prefix(Int(count)).enumerated() {
           answer.withBytes { bytes in
             // libssh2 frees it.
@@ -125,19 +97,10 @@ extension SSHSession {
   }
 }
 
-private func text(_ start: UnsafePointer<CChar>?, _ count: Int) -> String {
-  guard let start, count > 0 else { return "" }
-  return String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
-}
-
-extension Signer {
-  /// The public key for the request. Servers know an RSA key by its type, and accept a SHA-2 signature only if the request
-  /// names its algorithm (RFC 8332 §3). libssh2 takes the algorithm's name from the blob.
-  fileprivate var requestBlob: [UInt8] {
-    guard login.algorithm.hasPrefix("rsa-sha2-"), login.blob.count > 4 else { return login.blob }
-    let typeCount = login.blob.prefix(4).reduce(0) { $0 << 8 | Int($1) }
-    guard typeCount <= login.blob.count - 4 else { return login.blob }
-    let name = Array(login.algorithm.utf8)
-    return [0, 0, 0, UInt8(name.count)] + name + login.blob.dropFirst(4 + typeCount)
+extension String {
+  /// The text of the server; empty if the count is not positive.
+  fileprivate init(_ start: UnsafePointer<CChar>?, count: Int) {
+    let count = start == nil ? 0 : Swift.max(count, 0)
+    self.init(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
   }
 }

@@ -65,7 +65,7 @@ final class SSHSessionPool: Sendable {
       let session = session(for: target, group, depth, logger)
       do {
         return try await body(session)
-      } catch is SharedSession.Gone {
+      } catch is SSHConnection.Gone {
         remove(session)
       }
     }

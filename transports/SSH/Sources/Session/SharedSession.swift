@@ -8,9 +8,6 @@ import NIOPosix
 ///
 /// Sendable: all mutable state is used on the event loop only.
 final class SharedSession: @unchecked Sendable {
-  /// The session has ended or accepts no more channels; the caller must use another one.
-  struct Gone: Error {}
-
   let target: SSHLoginTarget
   let eventLoop: any EventLoop
   private let pool: SSHSessionPool
@@ -56,7 +53,7 @@ final class SharedSession: @unchecked Sendable {
   }
 
   private func established(by deadline: NIODeadline) -> EventLoopFuture<SSHConnection> {
-    if isOver || connection?.isUsable == false { return eventLoop.makeFailedFuture(Gone()) }
+    if isOver || connection?.isUsable == false { return eventLoop.makeFailedFuture(SSHConnection.Gone()) }
     let promise = eventLoop.makePromise(of: SSHConnection.self)
     let timeout = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { promise.fail(self.late) }
     waiting += 1
@@ -143,7 +140,7 @@ final class SharedSession: @unchecked Sendable {
     _ promise: EventLoopPromise<SSHConnection>, on channel: any Channel, _ introduction: SSHConnection.Introduction,
     _ failure: SSHFailure
   ) -> EventLoopFuture<Void> {
-    guard !isOver else { return eventLoop.makeFailedFuture(Gone()) }
+    guard !isOver else { return eventLoop.makeFailedFuture(SSHConnection.Gone()) }
     let session: SSHSession
     do {
       session = try SSHSession(preferredHostKeys: introduction.verifier.preferredAlgorithms)
