@@ -14,16 +14,30 @@ final class SSHChannelCarrier: StreamCarrier {
   /// The time for which the end of a command's output waits for its exit.
   private static let patience = TimeAmount.milliseconds(250)
 
+  /// The direction from the server.
+  private enum Input {
+    case open
+    /// The owner has to read first.
+    case paused
+    case ended
+  }
+
+  /// The direction to the server.
+  private enum Output {
+    case open
+    /// It ends after the pending bytes.
+    case ending
+    case ended
+  }
+
   private let connection: SSHConnection
   private let channel: SSHChannel
   private let command: CommandRun?
   private var stream: StreamChannel?
   private var pending = ByteBuffer()
   private var unconsumed = 0
-  private var isPaused = false
-  private var hasInputEnded = false
-  private var isOutputEnding = false
-  private var hasOutputEnded = false
+  private var input = Input.open
+  private var output = Output.open
 
   private init(_ channel: SSHChannel, of connection: SSHConnection, command: CommandRun?) {
     self.channel = channel
@@ -46,9 +60,9 @@ final class SSHChannelCarrier: StreamCarrier {
   func receive() throws(SSHError) {
     // Always read this, because unread error output would block the rest. Other channels have none.
     while case .bytes(let bytes) = try channel.read(.standardError) { command?.log(bytes) }
-    while stream != nil, !hasInputEnded {
+    while stream != nil, input != .ended {
       guard unconsumed < Self.readAhead else {
-        isPaused = true
+        input = .paused
         return
       }
       switch try channel.read(.data) {
@@ -60,7 +74,7 @@ final class SSHChannelCarrier: StreamCarrier {
       case .end: inputEnded()
       }
     }
-    if hasInputEnded, channel.isClosedByServer { closedByServer() }
+    if input == .ended, channel.isClosedByServer { closedByServer() }
   }
 
   /// Sends the pending bytes, as far as the server and the network accept them.
@@ -71,7 +85,7 @@ final class SSHChannelCarrier: StreamCarrier {
       guard count > 0 else { break }
       pending.moveReaderIndex(forwardBy: count)
     }
-    if isOutputEnding, !hasOutputEnded, pending.readableBytes == 0 { hasOutputEnded = try channel.endOutput() }
+    if output == .ending, pending.readableBytes == 0, try channel.endOutput() { output = .ended }
     stream?.drained()
   }
 
@@ -83,7 +97,7 @@ final class SSHChannelCarrier: StreamCarrier {
   // MARK: The far end's end
 
   private func inputEnded() {
-    hasInputEnded = true
+    input = .ended
     guard command != nil, !channel.isClosedByServer else {
       if command == nil { stream?.inputEnded() }
       return
@@ -120,11 +134,12 @@ final class SSHChannelCarrier: StreamCarrier {
   // MARK: StreamCarrier
 
   var room: Int {
-    guard !isOutputEnding, !hasClosed, channel.sendWindow > 0, connection.channel?.isWritable == true else { return 0 }
+    guard output == .open, stream != nil, channel.sendWindow > 0, connection.channel?.isWritable == true else {
+      return 0
+    }
     return max(0, Self.gathering - pending.readableBytes)
   }
 
-  private var hasClosed: Bool { stream == nil }
   var backlog: Int { pending.readableBytes }
   var lineStatistics: LineStatistics? { nil }
 
@@ -144,14 +159,14 @@ final class SSHChannelCarrier: StreamCarrier {
 
   func consumed(_ count: Int) {
     unconsumed -= count
-    guard isPaused, unconsumed <= Self.readAhead / 2 else { return }
-    isPaused = false
+    guard input == .paused, unconsumed <= Self.readAhead / 2 else { return }
+    input = .open
     // The socket reports no event for bytes that libssh2 already has.
     connection.pump()
   }
 
   func closeOutput() {
-    isOutputEnding = true
+    if output == .open { output = .ending }
     flush()
   }
 

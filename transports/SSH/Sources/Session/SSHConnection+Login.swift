@@ -15,7 +15,7 @@ extension SSHConnection {
 
     let user: String
     let plan: LoginPlan
-    private let page: SSHJournal.Page?
+    let page: SSHJournal.Page?
     var step = Step.asking
     var offers: [String] = [] {
       didSet { page?.note { $0.offers = offers } }
@@ -42,8 +42,7 @@ extension SSHConnection {
   }
 
   /// Starts on a channel that has been prepared for handover.
-  func begin(on channel: any Channel, _ introduction: Introduction) -> EventLoopFuture<Void> {
-    self.introduction = introduction
+  func begin(on channel: any Channel) -> EventLoopFuture<Void> {
     limit(limits.handshake) { connection in
       guard case .handshaking = connection.phase else { return nil }
       return connection.identification.software.map(connection.failure.late) ?? connection.failure.silence
@@ -67,9 +66,9 @@ extension SSHConnection {
 
   // MARK: Trust
 
-  func verify() {
-    phase = .judging
-    guard let introduction, let key = session.hostKey else {
+  func verify(_ introduction: Introduction) {
+    phase = .judging(introduction)
+    guard let key = session.hostKey else {
       return end(failure.unavailable("\(failure.server) sent no host key."))
     }
     logger.debug(
@@ -206,15 +205,14 @@ extension SSHConnection {
       self.session.disconnect()
       self.flush()
       let nobody = self.failure.unavailable("\(self.failure.server) refused the login.")
-      self.introduction?.page?.note { $0.report = try? result.get().1 }
+      login.page?.note { $0.report = try? result.get().1 }
       self.end((try? result.get().0) ?? nobody)
     }
   }
 
   private func loggedIn() {
-    phase = .ready
-    introduction?.page?.note { $0.stage = .loggedIn }
-    introduction = nil
+    phase.page?.note { $0.stage = .loggedIn }
+    phase = .ready(isRetired: false)
     logger.debug("SSH login done", metadata: ["server": "\(failure.server)"])
     watch()
     ready.succeed()

@@ -12,9 +12,26 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
   typealias OutboundOut = ByteBuffer
 
   enum Phase {
-    case handshaking, judging
+    case handshaking(Introduction), judging(Introduction)
     case loggingIn(Login)
-    case ready, ended
+    /// A retired connection opens no further channels. Open ones continue.
+    case ready(isRetired: Bool)
+    case ended
+
+    /// The journal page until the login is done, if the session is examined.
+    var page: SSHJournal.Page? {
+      switch self {
+      case .handshaking(let introduction), .judging(let introduction): introduction.page
+      case .loggingIn(let login): login.page
+      case .ready, .ended: nil
+      }
+    }
+  }
+
+  private enum Pumping {
+    case idle, running
+    /// Another turn is needed.
+    case runningAgain
   }
 
   /// Limits the bytes before the login. The server has no reason to send much by then.
@@ -30,9 +47,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
   let logger: Logger
   private(set) var context: ChannelHandlerContext?
   var identification = ServerIdentification()
-  var phase = Phase.handshaking
-  /// The user, verifier and plan, until the login is done.
-  var introduction: Introduction?
+  var phase: Phase
   let ready: EventLoopPromise<Void>
   private let endPromise: EventLoopPromise<Void>
 
@@ -49,15 +64,14 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
   private var idleSince: NIODeadline?
   private var receivedEarly = 0
   private var unsent = 0
-  private var isPumping = false
-  private var isPumpNeeded = false
-  /// Whether further channels may be opened.
-  private(set) var isUsable = true
+  private var pumping = Pumping.idle
 
   init(
-    _ session: SSHSession, failure: SSHFailure, on eventLoop: any EventLoop, limits: SSHLimits, logger: Logger
+    _ session: SSHSession, _ introduction: Introduction, failure: SSHFailure, on eventLoop: any EventLoop,
+    limits: SSHLimits, logger: Logger
   ) {
     self.session = session
+    phase = .handshaking(introduction)
     self.failure = failure
     self.eventLoop = eventLoop
     self.limits = limits
@@ -69,6 +83,13 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
   var ended: EventLoopFuture<Void> { endPromise.futureResult }
   var channel: (any Channel)? { context?.channel }
   var isEnded: Bool { if case .ended = phase { true } else { false } }
+  /// Whether further channels may be opened.
+  var isUsable: Bool {
+    switch phase {
+    case .ready(isRetired: true), .ended: false
+    case .handshaking, .judging, .loggingIn, .ready: true
+    }
+  }
 
   // MARK: ChannelInboundHandler
 
@@ -142,18 +163,18 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
 
   /// Makes all possible progress, then sends the resulting output.
   func pump() {
-    isPumpNeeded = true
-    guard !isPumping else { return }
-    isPumping = true
-    while isPumpNeeded, !isEnded {
-      isPumpNeeded = false
+    let isNested = pumping != .idle
+    pumping = .runningAgain
+    guard !isNested else { return }
+    while pumping == .runningAgain, !isEnded {
+      pumping = .running
       do throws(SSHError) {
         try turn()
       } catch {
         end(session.farewell == nil ? explain(error) : ending(error))
       }
     }
-    isPumping = false
+    pumping = .idle
     flush()
     armIdleTimer()
   }
@@ -165,7 +186,7 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
 
   private func turn() throws(SSHError) {
     switch phase {
-    case .handshaking: if try session.handshake() { verify() }
+    case .handshaking(let introduction): if try session.handshake() { verify(introduction) }
     case .judging, .ended: break
     case .loggingIn(let login): try attempt(login)
     case .ready: try work()
@@ -198,21 +219,20 @@ final class SSHConnection: ChannelInboundHandler, @unchecked Sendable {
 
   // MARK: The end
 
-  /// Accepts no new channels. Open ones continue.
   func retire() {
-    isUsable = false
+    guard case .ready = phase else { return }
+    phase = .ready(isRetired: true)
     armIdleTimer()
   }
 
   func end(_ error: BywayError) {
     guard !isEnded else { return }
     let wasReady = if case .ready = phase { true } else { false }
-    phase = .ended
-    introduction?.page?.note {
+    phase.page?.note {
       $0.identification = identification
       $0.farewell = session.farewell
     }
-    isUsable = false
+    phase = .ended
     livenessTimer.cancel()
     idleTimer.cancel()
     if wasReady {

@@ -147,10 +147,11 @@ final class SharedSession: @unchecked Sendable {
     } catch {
       return eventLoop.makeFailedFuture(failure.unavailable("No SSH session can be made.", error))
     }
-    let connection = SSHConnection(session, failure: failure, on: eventLoop, limits: pool.limits, logger: logger)
+    let connection = SSHConnection(
+      session, introduction, failure: failure, on: eventLoop, limits: pool.limits, logger: logger)
     self.connection = connection
     connection.ended.assumeIsolated().whenComplete { _ in self.over() }
-    let ready = connection.begin(on: channel, introduction)
+    let ready = connection.begin(on: channel)
     // Immediately, so that a waiting link opens its channel before the connection counts as unused.
     ready.assumeIsolated().whenSuccess { promise.succeed(connection) }
     return ready
