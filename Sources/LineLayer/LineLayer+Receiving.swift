@@ -15,7 +15,7 @@ extension LineLayer {
     }
     if let session, session.isConfirmed {
       let noise = noise(for: session)
-      self.session?.hear(noise)
+      self.session?.receiving.hear(noise)
     }
     offerMore(at: now)
     endIfComplete()
@@ -27,7 +27,7 @@ extension LineLayer {
     // Behind each comes its copy.
     if latestOpening != nil { return true }
     if role == .dialer { return session?.isConfirmed == false }
-    guard let heardAt = session?.heardAt else { return true }
+    guard let heardAt = session?.asking.heardAt else { return true }
     return now > heardAt + Self.doubtfulSilence
   }
 
@@ -72,7 +72,7 @@ extension LineLayer {
       counters.damagedFrames += 1
       ear.hear(beyondMending: errors, of: length)
       // It was told, and that was lost.
-      if ear.noise == .beyondMending { session?.needsNoise = true }
+      if ear.noise == .beyondMending { session?.receiving.needsNoise = true }
     }
     return nil
   }
@@ -111,9 +111,9 @@ extension LineLayer {
 
   /// The other end has told what it hears of the line.
   private mutating func take(_ noise: Noise, at now: UInt64) {
-    guard let room = (session?.peerLargestPayload).map(room) else { return }
-    let isWeak = session?.corrector.hear(noise, plain: sizer, room, at: now)
-    if isWeak == true { session?.send.excuseCorrectable() }
+    guard let room = (session?.sending.peerLargestPayload).map(room) else { return }
+    let isWeak = session?.sending.corrector.hear(noise, plain: sizer, room, at: now)
+    if isWeak == true { session?.sending.frames.excuseCorrectable() }
   }
 
   // MARK: Frames that name their session
@@ -135,9 +135,8 @@ extension LineLayer {
     }
     session.id.incarnation = incarnation
     session.phase = .opening
-    session.meet(abilities, guards: guardsBeginnings)
-    session.needsOpen = true
-    session.opens = 0
+    session.sending.meet(abilities, guards: guardsBeginnings)
+    session.asking.openAnew()
     self.session = session
     becomeReady()
   }
@@ -150,8 +149,8 @@ extension LineLayer {
     // Meant for an earlier incarnation, or for whichever is here: it has to be said again, for this one.
     guard id.incarnation == incarnation else { return sayHello(to: abilities) }
     if session?.id == id {
-      session?.heardAt = now
-      session?.owe(by: now)
+      session?.asking.heardAt = now
+      session?.receiving.owe(by: now)
       return
     }
     if let past = ended.first(where: { $0.id == id }) { return say(.reset(session: id.session, reason: past.reason)) }
@@ -160,8 +159,8 @@ extension LineLayer {
       id, window: configuration.window, peerWindow: min(Int(window), Unit.largestWindow), peer: abilities,
       guards: guardsBeginnings, at: now)
     session.phase = .open
-    session.owe(by: now)
-    session.needsPoll = pacer.isPacing
+    session.receiving.owe(by: now)
+    session.asking.needsPoll = pacer.isPacing
     self.session = session
     becomeReady()
     events.append(.confirmed)
@@ -179,7 +178,7 @@ extension LineLayer {
   private mutating func handleReset(_ id: UInt32, _ reason: ResetReason) {
     guard let session, session.id.session == id else { return }
     switch reason {
-    case .unknown where !session.isConfirmed: self.session?.needsOpen = true
+    case .unknown where !session.isConfirmed: self.session?.asking.needsOpen = true
     case .unknown: end(.peerRestarted, telling: nil)
     case .finished: end(session.isEnding ? .finished : .aborted, telling: nil)
     case .version: end(.version(nil), telling: nil)
@@ -195,29 +194,29 @@ extension LineLayer {
     }
     // Before the listener is known there is nothing to seal an answer with, and nothing that could be polled for.
     guard session.isReady else { return }
-    self.session?.takeQuestion(token, at: now)
+    self.session?.receiving.takeQuestion(token, at: now)
     heard(at: now)
-    self.session?.isMidStream = false
+    self.session?.asking.isMidStream = false
   }
 
   // MARK: Sealed frames
 
   private mutating func handle(_ report: Acknowledgement, answerLength: Int, at now: UInt64) {
     heard(at: now)
-    self.session?.tookOther()
-    let poll = report.answer.flatMap { session?.takePoll($0.token) }
+    self.session?.receiving.tookOther()
+    let poll = report.answer.flatMap { session?.asking.takePoll($0.token) }
     guard let outcome = acknowledge(report.arrivals, of: poll, at: now) else { return }
-    if !outcome.isOld { session?.peerWindow = min(Int(report.window), Unit.largestWindow) }
-    if session?.isBlocked == true, session?.askAt == nil { askAgainLater(at: now) }
+    if !outcome.isOld { session?.sending.peerWindow = min(Int(report.window), Unit.largestWindow) }
+    if session?.sending.isBlocked == true, session?.asking.due == nil { askAgainLater(at: now) }
     guard let answer = report.answer else { return }
-    session?.isMidStream = false
+    session?.asking.isMidStream = false
     // All is settled that was sent before the question.
     askAgainLater(at: now)
     if let poll { measure(answer, of: answerLength, to: poll, at: now) }
   }
 
   private mutating func measure(
-    _ answer: Acknowledgement.Answer, of length: Int, to poll: Session.Poll, at now: UInt64
+    _ answer: Acknowledgement.Answer, of length: Int, to poll: Asking.Poll, at now: UInt64
   ) {
     guard answer.delay < .max else { return }
     let expected = poll.expectedWait + pacer.time(of: length) + UInt64(answer.delay) * Acknowledgement.Answer.unit
@@ -225,50 +224,49 @@ extension LineLayer {
     roundTrip.sample(UInt64(max(excess, 0)))
     if let lateness = pacer.lateness(of: excess) {
       // An answer that is late on a wire at rest has waited in the peer's queue, and not in this end's.
-      session?.send.passages.measured(lateness: poll.wasAtRest ? 0 : lateness, adjusted: pacer.adjusted)
+      let wait = poll.wasAtRest ? 0 : lateness
+      session?.sending.frames.passages.measured(lateness: wait, adjusted: pacer.adjusted)
     }
     pacer.sample(excess: excess, wasAtRest: poll.wasAtRest, at: now)
   }
 
   private mutating func handle(_ header: DataHeader, payload: ArraySlice<UInt8>, at now: UInt64) {
     heard(at: now)
-    session?.tookOther()
-    session?.isMidStream = true
+    session?.receiving.tookOther()
+    session?.asking.isMidStream = true
     if let next = header.next {
       guard let outcome = acknowledge(Arrivals(next: next), of: nil, at: now) else { return }
       // What rides on data says nothing of the window: its end stays where it is.
-      session?.peerWindow -= outcome.advancedUnits
+      session?.sending.peerWindow -= outcome.advancedUnits
     }
     // In place: a session is large, and every frame comes by here.
-    guard let arrival = session?.receive.receive(number: header.number, payload: payload, isLast: header.isLast) else {
-      return
-    }
-    session?.unreported += 1
-    // Enough has come to be worth a frame.
-    let isReportDue = (session?.unreported ?? 0) >= 2
+    guard
+      let arrival = session?.receiving.units.receive(number: header.number, payload: payload, isLast: header.isLast)
+    else { return }
+    let isReportDue = session?.receiving.tookFrame() ?? false
     let later = now + configuration.acknowledgementDelay
     switch arrival {
     case .inOrder:
       let travelled = pacer.time(of: payload.count + FrameCodec.dataOverhead) + oneWay
-      session?.arrivalBegan = now - min(travelled, now)
-      session?.owe(by: isReportDue ? now : later)
-      while let piece = session?.receive.takeNext() {
+      session?.receiving.arrivalBegan = now - min(travelled, now)
+      session?.receiving.owe(by: isReportDue ? now : later)
+      while let piece = session?.receiving.units.takeNext() {
         counters.receivedPayload += UInt64(piece.count)
         events.append(.received(Array(piece)))
       }
-      if session?.receive.isFinished == true, session?.hasReportedFinish == false {
-        session?.hasReportedFinish = true
-        session?.owe(by: now)
+      if session?.receiving.units.isFinished == true, session?.receiving.hasReportedFinish == false {
+        session?.receiving.hasReportedFinish = true
+        session?.receiving.owe(by: now)
         events.append(.finished)
       }
     case .ahead(let isNewGap):
-      session?.owe(by: isNewGap || isReportDue ? now : later)
+      session?.receiving.owe(by: isNewGap || isReportDue ? now : later)
     case .duplicate:
       counters.duplicateFrames += 1
-      session?.owe(by: later)
+      session?.receiving.owe(by: later)
     case .refused:
       counters.refusedFrames += 1
-      session?.owe(by: later)
+      session?.receiving.owe(by: later)
     }
   }
 
@@ -276,18 +274,19 @@ extension LineLayer {
 
   private mutating func heard(at now: UInt64) {
     guard session != nil else { return }
-    session?.heardAt = now
-    session?.waitingSince = nil
-    session?.silentAt = nil
-    session?.unanswered = 0
+    session?.asking.heard(at: now)
     if session?.interruption != nil { resume() }
     guard session?.isConfirmed == false else { return }
     session?.phase = .open
-    session?.needsOpen = false
-    if let openedAt = session?.openedAt, session?.opens == 1, !pacer.isPacing { roundTrip.sample(now - openedAt) }
-    // Which of what was sent with a repeated OPEN has arrived is not known; and a paced line is to be measured at rest.
-    let wasRepeated = (session?.opens ?? 0) > 1
-    session?.needsPoll = pacer.isPacing || wasRepeated
+    session?.asking.needsOpen = false
+    // A paced line is to be measured at rest.
+    session?.asking.needsPoll = pacer.isPacing
+    switch session?.asking.opened {
+    case .once(let openedAt): if !pacer.isPacing { roundTrip.sample(now - openedAt) }
+    // Which of what was sent with it has arrived is not known.
+    case .repeatedly: session?.asking.needsPoll = true
+    case .never, nil: break
+    }
     events.append(.confirmed)
   }
 
@@ -299,10 +298,10 @@ extension LineLayer {
 
   /// `nil` where the session has ended over it.
   private mutating func acknowledge(
-    _ arrivals: Arrivals, of poll: Session.Poll?, at now: UInt64
+    _ arrivals: Arrivals, of poll: Asking.Poll?, at now: UInt64
   ) -> SendWindow.Outcome? {
     let oneWay = oneWay
-    guard let outcome = session?.send.acknowledge(arrivals, of: poll?.order, delay: oneWay) else {
+    guard let outcome = session?.sending.frames.acknowledge(arrivals, of: poll?.order, delay: oneWay) else {
       counters.refusedFrames += 1
       end(.violation, telling: .aborted)
       return nil
@@ -310,12 +309,12 @@ extension LineLayer {
     counters.repeatedFrames += UInt64(outcome.lostFrames)
     for passage in outcome.passed { events.append(.passed(passage)) }
     sizer.note(outcome.trials)
-    if let room = (session?.peerLargestPayload).map(room) {
-      session?.corrector.note(outcome.correctableTrials, plain: sizer, room, at: now)
+    if let room = (session?.sending.peerLargestPayload).map(room) {
+      session?.sending.corrector.note(outcome.correctableTrials, plain: sizer, room, at: now)
     }
     if outcome.arrivedFrames > 0 {
       askAgainLater(at: now)
-      if session?.leavingSince != nil { session?.leavingSince = now }
+      if session?.sending.leavingSince != nil { session?.sending.leavingSince = now }
     }
     return outcome
   }
@@ -325,7 +324,7 @@ extension LineLayer {
 
   /// Tells the other end when the window has grown by enough to matter.
   mutating func offerMore(at now: UInt64) {
-    guard let session, session.isConfirmed, session.hasMoreToOffer(of: configuration.window) else { return }
-    self.session?.owe(by: now)
+    guard let session, session.isConfirmed, session.receiving.hasMoreToOffer(of: configuration.window) else { return }
+    self.session?.receiving.owe(by: now)
   }
 }

@@ -26,7 +26,7 @@ extension LineLayer {
       return COBS.encode(scratch, into: &output)
     }
     let isData = if case .data = frame { true } else { false }
-    let strength = session.corrector.strength(of: scratch.count, isData: isData)
+    let strength = session.sending.corrector.strength(of: scratch.count, isData: isData)
     // One that was lost would take with it what a zero ends.
     needsDelimiter = true
     CorrectableFrame.encode(
@@ -52,7 +52,7 @@ extension LineLayer {
   /// Whether a frame gets correction. A frame of another session never does, because its receiver may understand none.
   private mutating func bearsCorrection(_ frame: Frame) -> Bool {
     switch frame {
-    case .data: session?.corrector.bears ?? false
+    case .data: session?.sending.corrector.bears ?? false
     case .acknowledgement, .noise: reportBearsCorrection()
     // An end that was restarted understands only the other.
     case .poll(let id, _): session?.id.session == id && pollsBearCorrection
@@ -62,21 +62,21 @@ extension LineLayer {
 
   /// Whether ACK and NOISE get correction. They are not acknowledged, so frames from the peer show whether it helps.
   private mutating func reportBearsCorrection() -> Bool {
-    guard let corrector = session?.corrector, corrector.isOn else { return false }
+    guard let corrector = session?.sending.corrector, corrector.isOn else { return false }
     if corrector.isGuarding { return ear.noise != .none }
     if corrector.isProven || ear.mends { return true }
-    return ear.noise == .none && session?.corrector.takesNext() == true
+    return ear.noise == .none && session?.sending.corrector.takesNext() == true
   }
 
   private var pollsBearCorrection: Bool {
     guard let session else { return false }
-    let isOn = session.corrector.isProven || session.corrector.isGuarding && ear.noise != .none
-    return isOn && session.unanswered % 2 == 1
+    let isOn = session.sending.corrector.isProven || session.sending.corrector.isGuarding && ear.noise != .none
+    return isOn && session.asking.unanswered % 2 == 1
   }
 
   /// Bytes on the wire of what is so long without correction.
   func length(ofControl count: Int) -> Int {
-    guard let corrector = session?.corrector, corrector.isOn, corrector.isProven else { return count }
+    guard let corrector = session?.sending.corrector, corrector.isOn, corrector.isProven else { return count }
     let body = count - COBS.overhead
     return CorrectableFrame.length(of: body, corrector.strength(of: body, isData: false))
   }
@@ -93,46 +93,47 @@ extension LineLayer {
   }
 
   private mutating func openFrame(at now: UInt64) -> Frame? {
-    guard session?.needsOpen == true, let session else { return nil }
-    self.session?.needsOpen = false
-    self.session?.opens += 1
-    self.session?.openedAt = now
-    self.session?.toldLimit = session.receive.limit
+    guard session?.asking.needsOpen == true, let session else { return nil }
+    self.session?.asking.open(at: now)
+    self.session?.receiving.offered()
     asked(at: now)
     return .open(
       version: FrameCodec.version, session: session.id,
-      largestPayload: UInt16(truncatingIfNeeded: configuration.largestPayload), window: UInt16(session.receive.window),
+      largestPayload: UInt16(truncatingIfNeeded: configuration.largestPayload), window: session.receiving.window,
       correction: UInt8(configuration.correction))
   }
 
   private mutating func reportFrame(at now: UInt64) -> Frame? {
-    guard session?.answer != nil || session?.reportBy != nil, let session, session.isReady else { return nil }
-    if session.answer == nil {
-      guard let reportBy = session.reportBy, now >= reportBy, !canRide(session, at: now) else { return nil }
+    guard session?.receiving.owesReport == true, let session, session.isReady else { return nil }
+    if session.receiving.answer == nil {
+      guard let reportBy = session.receiving.reportBy, now >= reportBy, !canRide(session, at: now) else { return nil }
     }
     let report = Acknowledgement(
-      answer: session.answer.map { .init(token: $0.token, delay: delay(since: $0.since, at: now)) },
-      arrivals: session.receive.arrivals(within: session.listLength), window: UInt16(session.receive.window))
-    self.session?.reported()
+      answer: session.receiving.answer.map { .init(token: $0.token, delay: delay(since: $0.since, at: now)) },
+      arrivals: session.receiving.arrivals, window: session.receiving.window)
+    self.session?.receiving.reported()
     return .acknowledgement(report)
   }
 
   private mutating func noiseFrame() -> Frame? {
-    guard let session, session.needsNoise, session.isConfirmed, session.corrector.most > 0 else { return nil }
+    guard let session, session.receiving.needsNoise, session.isConfirmed, session.sending.corrector.most > 0 else {
+      return nil
+    }
     let noise = noise(for: session)
-    self.session?.tell(noise)
+    self.session?.receiving.tell(noise)
     return .noise(noise)
   }
 
   /// Returns the noise for a peer that corrects frames.
-  func noise(for session: Session) -> Noise { session.corrector.most > 0 ? ear.noise : .none }
+  func noise(for session: Session) -> Noise { session.sending.corrector.most > 0 ? ear.noise : .none }
 
   /// The next data frame may as well say what has arrived.
   private func canRide(_ session: Session, at now: UInt64) -> Bool {
-    guard !session.receive.hasGap, !session.receive.isFinished, !session.needsPoll, !session.isHolding,
-      !pollIsDue(session, at: now)
+    guard !session.receiving.units.hasGap, !session.receiving.units.isFinished, !session.asking.needsPoll,
+      !session.asking.isHolding, !pollIsDue(session, at: now),
+      !session.receiving.hasMoreToOffer(of: configuration.window)
     else { return false }
-    return !session.hasMoreToOffer(of: configuration.window) && (session.send.hasLost || mayCut(session))
+    return session.sending.frames.hasLost || session.sending.hasNext
   }
 
   private func delay(since time: UInt64, at now: UInt64) -> UInt8 {
@@ -144,85 +145,75 @@ extension LineLayer {
 
   private func pollIsDue(_ session: Session, at now: UInt64) -> Bool {
     // A line that is kept busy is compared with its model from time to time.
-    pacer.isPacing && session.hasUnacknowledged && session.isConfirmed && now >= session.polledAt + pacer.interval
-      && !session.isHolding && session.waitingSince == nil
+    pacer.isPacing && session.sending.hasUnacknowledged && session.isConfirmed
+      && now >= session.asking.polledAt + pacer.interval && !session.asking.isHolding && session.asking.wait == nil
   }
 
   private mutating func pollFrame(at now: UInt64) -> Frame? {
-    guard session?.needsPoll == true || pacer.isPacing else { return nil }
-    guard let session, session.isReady, session.needsPoll || pollIsDue(session, at: now) else { return nil }
+    guard session?.asking.needsPoll == true || pacer.isPacing else { return nil }
+    guard let session, session.isReady, session.asking.needsPoll || pollIsDue(session, at: now) else { return nil }
+    let id = session.id.session
+    let order = self.session?.sending.frames.takeOrder() ?? 0
+    let wait = pacer.expectedWait(at: now, bytes: length(ofControl: FrameCodec.pollLength))
     let wasAtRest = pacer.isAtRest(at: now)
-    self.session?.needsPoll = false
-    self.session?.polledAt = now
-    self.session?.nextToken &+= 1
-    let poll = Session.Poll(
-      token: session.nextToken, order: self.session?.send.takeOrder() ?? 0, sentAt: now,
-      expectedWait: pacer.expectedWait(at: now, bytes: length(ofControl: FrameCodec.pollLength)),
-      wasAtRest: wasAtRest)
-    self.session?.polls.append(poll)
-    if self.session?.polls.count ?? 0 > 8 { self.session?.polls.removeFirst() }
+    let poll = self.session?.asking.poll(order: order, expectedWait: wait, wasAtRest: wasAtRest, at: now)
     asked(at: now)
-    return .poll(session: session.id.session, token: poll.token)
+    return poll.map { .poll(session: id, token: $0.token) }
   }
 
   /// A question has gone out.
   private mutating func asked(at now: UInt64) {
-    session?.unanswered += 1
+    session?.asking.unanswered += 1
     // Frames that were sent until now may have been lost with the line.
-    if session?.isHolding == true { session?.send.interrupt() }
-    session?.isMidStream = false
+    if session?.asking.isHolding == true { session?.sending.frames.interrupt() }
+    session?.asking.isMidStream = false
     awaitAnswer(from: now)
     askAgainLater(at: now)
   }
 
   // MARK: Data
 
-  private func mayCut(_ session: Session) -> Bool {
-    guard session.send.count < SendWindow.mostFrames else { return false }
-    if session.pending.isEmpty { return session.finish == .wanted }
-    return session.send.units < session.peerWindow
-  }
-
   private mutating func dataFrame(at now: UInt64) -> Frame? {
     guard var session = self.session.take() else { return nil }
     defer {
       self.session = session
-      if session.askAt == nil, session.hasUnacknowledged { askAgainLater(at: now) }
+      if session.asking.due == nil, session.sending.hasUnacknowledged { askAgainLater(at: now) }
     }
-    guard session.isReady, !session.isHolding, session.send.hasLost || mayCut(session) else { return nil }
+    guard session.isReady, !session.asking.isHolding, session.sending.frames.hasLost || session.sending.hasNext else {
+      return nil
+    }
     let header: DataHeader
     let payload: ArraySlice<UInt8>
-    let rides = session.reportBy != nil && canRide(session, at: now)
-    let isCorrectable = session.corrector.takesNext()
+    let rides = session.receiving.reportBy != nil && canRide(session, at: now)
+    let isCorrectable = session.sending.corrector.takesNext()
     let size = payloadSize(for: session, isCorrectable: isCorrectable)
     let begins = max(pacer.busyUntil, now)
     func departure(of count: Int) -> Passages.Departure {
-      let length = isCorrectable ? session.corrector.length(count) : count + FrameCodec.dataOverhead
+      let length = isCorrectable ? session.sending.corrector.length(count) : count + FrameCodec.dataOverhead
       return .init(
         begins: begins, ends: begins + pacer.time(of: length),
         adjusted: pacer.isAtRest(at: now) ? nil : pacer.adjusted)
     }
-    if session.send.hasLost,
-      let lost = session.send.resend(size, isCorrectable: isCorrectable, departure: departure(of: size))
+    if session.sending.frames.hasLost,
+      let lost = session.sending.frames.resend(size, isCorrectable: isCorrectable, departure: departure(of: size))
     {
-      header = DataHeader(number: lost.number, next: rides ? session.receive.next : nil, isLast: lost.isLast)
+      header = DataHeader(number: lost.number, next: rides ? session.receiving.units.next : nil, isLast: lost.isLast)
       payload = lost.payload
-    } else if mayCut(session) {
-      let room = (session.peerWindow - session.send.units) * Unit.size
-      let piece = session.pending.take(min(size, max(room, 0)))
-      let isLast = session.finish == .wanted && session.pending.isEmpty
-      let number = session.send.append(
+    } else if session.sending.hasNext {
+      let room = (session.sending.peerWindow - session.sending.frames.units) * Unit.size
+      let piece = session.sending.pending.take(min(size, max(room, 0)))
+      let isLast = session.sending.finish == .wanted && session.sending.pending.isEmpty
+      let number = session.sending.frames.append(
         piece, isLast: isLast, isCorrectable: isCorrectable, departure: departure(of: piece.count))
-      if isLast { session.finish = .sent }
+      if isLast { session.sending.finish = .sent }
       counters.sentPayload += UInt64(piece.count)
-      header = DataHeader(number: number, next: rides ? session.receive.next : nil, isLast: isLast)
+      header = DataHeader(number: number, next: rides ? session.receiving.units.next : nil, isLast: isLast)
       payload = piece[...]
     } else {
       return nil
     }
     if rides {
-      session.reportBy = nil
-      session.unreported = 0
+      session.receiving.rode()
     }
     return .data(header, payload: payload)
   }

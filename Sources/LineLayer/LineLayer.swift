@@ -76,7 +76,7 @@ package struct LineLayer: Sendable {
       SessionID(session: id, incarnation: incarnation), window: configuration.window,
       peerWindow: LineLayerConfiguration.leastWindow / Unit.size, peer: listenerAbilities, guards: guardsBeginnings,
       at: now)
-    session.needsOpen = true
+    session.asking.needsOpen = true
     self.session = session
     if session.isReady { becomeReady() }
   }
@@ -89,15 +89,15 @@ package struct LineLayer: Sendable {
 
   /// Ends the sending direction once all of it is sent.
   package mutating func finish() {
-    guard session?.finish == .notWanted else { return }
-    session?.finish = .wanted
+    guard session?.sending.finish == .notWanted else { return }
+    session?.sending.finish = .wanted
   }
 
   /// Leaves the session. The data that was taken is sent for as long as the other end takes it. Further data of the other end is not
   /// waited for.
   package mutating func close(at now: UInt64) {
     finish()
-    if session?.leavingSince == nil { session?.leavingSince = now }
+    if session?.sending.leavingSince == nil { session?.sending.leavingSince = now }
   }
 
   /// Gives the session up at once, and tells the other end.
@@ -108,7 +108,7 @@ package struct LineLayer: Sendable {
   /// Ends the session at once whenever its line is interrupted, unless the other end still lacks some of its first bytes.
   /// - Parameter count: the number of those bytes.
   package mutating func forgo(after count: UInt64) {
-    session?.worth = count
+    session?.sending.worth = count
     endIfExpendable()
   }
 
@@ -122,19 +122,19 @@ package struct LineLayer: Sendable {
   /// How many bytes it would be good to have now, so that the next frame is as large as it should be; 0 while the line is
   /// busy. They are asked for as late as possible, so that what is sent is what matters most at that moment.
   package func room(at now: UInt64) -> Int {
-    guard isLineUp, let session, session.isReady, !session.isHolding, session.finish == .notWanted,
-      !session.send.hasLost,
-      session.pending.count < payloadSize(for: session, isCorrectable: session.corrector.isOn),
-      session.send.units + session.pending.count / Unit.size < session.peerWindow,
-      session.send.count < SendWindow.mostFrames, now >= pacer.readyAt
+    guard isLineUp, let session, session.isReady, !session.asking.isHolding, session.sending.finish == .notWanted,
+      !session.sending.frames.hasLost,
+      session.sending.pending.count < payloadSize(for: session, isCorrectable: session.sending.corrector.isOn),
+      session.sending.frames.units + session.sending.pending.count / Unit.size < session.sending.peerWindow,
+      session.sending.frames.count < SendWindow.mostFrames, now >= pacer.readyAt
     else { return 0 }
-    return quantum - session.pending.count
+    return quantum - session.sending.pending.count
   }
 
   /// Takes bytes to send. More than ``room(at:)`` is kept, but waits in here, where nothing can overtake it.
   package mutating func send(_ bytes: UnsafeRawBufferPointer) {
-    guard session?.finish == .notWanted else { return }
-    session?.pending.append(bytes)
+    guard session?.sending.finish == .notWanted else { return }
+    session?.sending.pending.append(bytes)
   }
 
   package mutating func send(_ bytes: [UInt8]) {
@@ -144,20 +144,20 @@ package struct LineLayer: Sendable {
   /// Asks for ``LineLayerEvent/passed(_:)``, once these bytes of the stream have arrived at the other end.
   /// - Parameter bytes: that were given to ``send(_:)``, counted from the session's first; behind those that were named before.
   package mutating func follow(_ bytes: Range<UInt64>) {
-    session?.send.passages.follow(bytes)
+    session?.sending.frames.passages.follow(bytes)
   }
 
   /// When the other end began to send what came last, as far as the model of the wire knows: the frame's own time on it and
   /// half a round trip before it was here.
-  package var latestArrivalBegan: UInt64? { session?.arrivalBegan }
+  package var latestArrivalBegan: UInt64? { session?.receiving.arrivalBegan }
 
   /// Bytes that were taken and not yet sent once.
-  package var pendingBytes: Int { session?.pending.count ?? 0 }
+  package var pendingBytes: Int { session?.sending.pending.count ?? 0 }
 
   /// The reader has dealt with that many bytes of ``LineLayerEvent/received(_:)``.
   package mutating func consumed(_ count: Int, at now: UInt64) {
     guard session != nil else { return }
-    session?.receive.consumed(count)
+    session?.receiving.units.consumed(count)
     offerMore(at: now)
   }
 
@@ -169,8 +169,11 @@ package struct LineLayer: Sendable {
     statistics.roundTrip = roundTrip.smoothed
     statistics.rate = pacer.rate
     statistics.nominalRate = configuration.bytesPerSecond
-    if let session { statistics.correctableErrors = session.corrector.errors }
-    statistics.framePayload = session.map { payloadSize(for: $0, isCorrectable: $0.corrector.isOn) } ?? sizer.payload
+    statistics.framePayload = sizer.payload
+    if let session {
+      statistics.correctableErrors = session.sending.corrector.errors
+      statistics.framePayload = payloadSize(for: session, isCorrectable: session.sending.corrector.isOn)
+    }
     return statistics
   }
 
@@ -180,7 +183,7 @@ package struct LineLayer: Sendable {
   mutating func end(_ reason: SessionEnd, telling reset: ResetReason?) {
     guard let session else { return }
     // Who tells of the session when it is over wants to know.
-    counters.correctableErrors = session.corrector.errors
+    counters.correctableErrors = session.sending.corrector.errors
     self.session = nil
     reader.sync = nil
     // Each session tells of its own noise.
@@ -228,7 +231,7 @@ package struct LineLayer: Sendable {
   }
 
   func payloadSize(for session: Session, isCorrectable: Bool) -> Int {
-    if isCorrectable { return session.corrector.payload(room(for: session.peerLargestPayload)) }
-    return min(sizer.payload, quantum, session.peerLargestPayload)
+    if isCorrectable { return session.sending.corrector.payload(room(for: session.sending.peerLargestPayload)) }
+    return min(sizer.payload, quantum, session.sending.peerLargestPayload)
   }
 }

@@ -154,7 +154,7 @@ struct SessionTests {
     pair.listener.receive(first, at: pair.now)
     #expect(pair.listener.takeEvents() == [.ready, .confirmed, .received([1, 2, 3])])
     // The HELLO told the listener's largest payload, which holds for every session.
-    #expect(pair.dialer.session?.peerLargestPayload == 2048)
+    #expect(pair.dialer.session?.sending.peerLargestPayload == 2048)
   }
 
   @Test("a dialer sends no more than is sure to be taken before it has heard of the window")
@@ -236,7 +236,7 @@ struct SessionTests {
     var pair = Pair.opened()
     pair.dialer.send([1])
     var events: [LineLayerEvent] = []
-    let heardAt = pair.dialer.session?.heardAt ?? 0
+    let heardAt = pair.dialer.session?.asking.heardAt ?? 0
     while pair.dialer.hasSession, let next = pair.dialer.nextDeadline {
       pair.now = max(pair.now, next)
       pair.dialer.handleTimeout(at: pair.now)
