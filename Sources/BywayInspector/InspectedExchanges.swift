@@ -55,6 +55,8 @@ struct InspectedExchanges: Sendable {
 
   /// The running exchanges of each link, in the order in which they were sent.
   private var underWay: [String: [Int]] = [:]
+  /// The numbers of running exchanges by the listeners that received them.
+  private var received: [String: Int] = [:]
   private var keptBytes = 0
   private var headBytes = 0
   private var clearing: UInt64 = 0
@@ -94,6 +96,7 @@ struct InspectedExchanges: Sendable {
     version += 1
     let entry = InspectedExchange(id: id, version: version, begun: time, record: record)
     entries[id] = entry
+    received[record.listener, default: 0] += 1
     headBytes += entry.headBytes
     return id
   }
@@ -105,6 +108,11 @@ struct InspectedExchanges: Sendable {
 
   /// Returns the number of running exchanges on a link, or to an origin.
   func running(on upstream: String) -> Int { underWay[upstream]?.count ?? 0 }
+
+  /// Returns the number of running exchanges that came over a link, which is given without its options.
+  func running(at address: String) -> Int {
+    received.reduce(0) { $0 + (LinkAddress.publicName(of: $1.key) == address ? $1.value : 0) }
+  }
 
   mutating func sent(_ id: Int, _ fields: FieldSection, _ record: ExchangeRecord) {
     removeRunning(id)
@@ -146,6 +154,10 @@ struct InspectedExchanges: Sendable {
 
   mutating func end(_ id: Int, _ record: ExchangeRecord) {
     removeRunning(id)
+    if entries[id]?.isRunning == true {
+      let count = (received[record.listener] ?? 1) - 1
+      received[record.listener] = count == 0 ? nil : count
+    }
     update(id) { $0.record = record }
     if id < first { overdue.append(id) }
   }

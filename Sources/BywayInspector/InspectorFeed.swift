@@ -43,7 +43,8 @@ package final class InspectorFeed: Sendable {
     let counted = inspector.read { exchanges in
       snapshots.map { snapshot in
         var snapshot = snapshot
-        snapshot.running = Set([snapshot.name, snapshot.address]).reduce(0) { $0 + exchanges.running(on: $1) }
+        snapshot.running =
+          snapshot.upstream.map { exchanges.running(on: $0) } ?? exchanges.running(at: snapshot.address)
         return snapshot
       }
     }

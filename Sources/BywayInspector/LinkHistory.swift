@@ -64,7 +64,9 @@ struct LinkHistory: Sendable {
       let sample = Sample(from: entry.snapshot, to: snapshot, at: time)
       let event = Event(from: entry.snapshot, to: snapshot, at: time)
       let saying = Saying(from: entry.snapshot, to: snapshot, at: time)
-      let isSame = sample == nil && event == nil && saying == nil && entry.snapshot.running == snapshot.running
+      let isSame =
+        sample == nil && event == nil && saying == nil && entry.snapshot.running == snapshot.running
+        && entry.snapshot.upstream == snapshot.upstream
       entry.snapshot = snapshot
       if isSame { return entry }
       version += 1
@@ -88,12 +90,12 @@ extension LinkSnapshot {
 }
 
 extension LinkHistory.Sample {
-  /// `nil` if the counters have not changed.
+  /// `nil` if the counters have not changed, and no exchange runs.
   fileprivate init?(from before: LinkSnapshot, to now: LinkSnapshot, at time: Double) {
     self.time = time
     running = now.running
+    let line = now.line ?? before.line ?? LineStatistics()
     // A new connection counts from the beginning.
-    guard let line = now.line else { return nil }
     let last = before.line.flatMap { $0.sentBytes <= line.sentBytes ? $0 : nil } ?? LineStatistics()
     sent = line.sentBytes &- last.sentBytes
     received = line.receivedBytes &- last.receivedBytes
@@ -101,7 +103,7 @@ extension LinkHistory.Sample {
     repeatedFrames = line.repeatedFrames &- last.repeatedFrames
     damagedFrames = line.damagedFrames &- last.damagedFrames
     foreignBytes = line.foreignBytes &- last.foreignBytes
-    if sent == 0, received == 0 { return nil }
+    if sent == 0, received == 0, running == 0 { return nil }
   }
 }
 
@@ -142,7 +144,8 @@ extension LinkHistory.Entry {
   func json(after time: Double? = nil) -> JSON {
     let time = time ?? 0
     return [
-      "name": .string(snapshot.name), "address": .string(snapshot.address), "state": .string(snapshot.state),
+      "name": .string(snapshot.name), "address": .string(snapshot.address),
+      "upstream": snapshot.upstream.map { .string($0) }, "state": .string(snapshot.state),
       "since": snapshot.since.map { .number(Double($0) * 1_000) }, "reason": snapshot.reason.map { .string($0) },
       "running": .number(snapshot.running), "openings": snapshot.openings.map { .number($0) },
       "losses": snapshot.losses.map { .number($0) }, "line": snapshot.line.map(\.json),

@@ -5,6 +5,8 @@ package import LineLayer
 package struct LinkSnapshot: Sendable {
   package let name: String
   package let address: String
+  /// Its name in the records of exchanges; `nil` if this end serves it, or has not used it yet.
+  package let upstream: String?
   /// `up`, `interrupted`
   package let state: String
   /// Seconds since 1970.
@@ -18,11 +20,12 @@ package struct LinkSnapshot: Sendable {
   package internal(set) var line: LineStatistics?
 
   package init(
-    name: String, address: String, state: String, since: Int?, reason: String?, running: Int, openings: UInt64?,
-    losses: UInt64?, line: LineStatistics?
+    name: String, address: String, upstream: String? = nil, state: String, since: Int?, reason: String?,
+    running: Int = 0, openings: UInt64?, losses: UInt64?, line: LineStatistics?
   ) {
     self.name = name
     self.address = address
+    self.upstream = upstream
     self.state = state
     self.since = since
     self.reason = reason

@@ -1,4 +1,5 @@
 import Byway
+import BywayInspector
 import Testing
 
 @testable import BywayCommand
@@ -35,5 +36,16 @@ import Testing
     for state in [LinkState.down, .opening, .closed, .interrupted] {
       #expect(DaemonObservation.LinkState.all(of: device([], state)).allSatisfy { $0.line == nil && !$0.isUp })
     }
+  }
+
+  @Test("the inspector gets the name that exchanges have for the link in use, with its options")
+  func upstream() {
+    var status = UpstreamStatus(.open(since: nil))
+    status.name = "serial:/dev/x?baud=9600"
+    let one = DaemonStatus.Link(link: "serial:/dev/x", status, isInbound: false, roundTrip: nil)
+    #expect(LinkSnapshot.all(of: one).map(\.upstream) == ["serial:/dev/x?baud=9600"])
+    var several = one
+    several.links = [link("a", .down), link("b", .up)]
+    #expect(LinkSnapshot.all(of: several).map(\.upstream) == [nil, "serial:/dev/x?baud=9600"])
   }
 }

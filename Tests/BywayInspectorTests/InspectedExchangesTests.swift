@@ -11,7 +11,8 @@ import Testing
 
   private static func record(_ path: String = "/") -> ExchangeRecord {
     ExchangeRecord(
-      listener: "unix:/l", version: .http2, head: [":method": "GET", ":path": path], trace: nil, begun: .now())
+      listener: "unix:/l?mode=0600", version: .http2, head: [":method": "GET", ":path": path], trace: nil, begun: .now()
+    )
   }
 
   private mutating func begin(_ path: String = "/") -> Int { exchanges.begin(Self.record(path), at: 0) }
@@ -43,6 +44,18 @@ import Testing
     // Repeated over another link.
     send(next, to: "b")
     #expect(exchanges[next]?.behind.map(\.id) == [ids[1]])
+  }
+
+  @Test("running exchanges are counted by the link that carries them, and by the address of the listener")
+  mutating func running() {
+    let ids = [begin(), begin(), begin()]
+    send(ids[0], to: "serial:/dev/x?baud=9600")
+    send(ids[1], to: "serial:/dev/x?baud=9600")
+    #expect(exchanges.running(on: "serial:/dev/x?baud=9600") == 2 && exchanges.running(at: "unix:/l") == 3)
+    for id in ids { end(id) }
+    end(ids[0])
+    #expect(exchanges.running(on: "serial:/dev/x?baud=9600") == 0 && exchanges.running(at: "unix:/l") == 0)
+    #expect(exchanges.running(at: "unix:/other") == 0)
   }
 
   @Test(

@@ -27,6 +27,14 @@ import Testing
     #expect(history.entries.first?.samples.map(\.time) == [2, 4])
   }
 
+  @Test("a second without bytes has a sample if an exchange runs")
+  mutating func running() {
+    for (time, running) in [(1.0, 0), (2, 1), (3, 1), (4, 0)] {
+      history.look([snapshot("up", running: running)], at: time)
+    }
+    #expect(history.entries.first?.samples.map(\.running) == [1, 1])
+  }
+
   @Test("a change of a link's state is an event, and an unchanged state is not")
   mutating func events() {
     for state in ["idle", "opening", "up", "up", "interrupted", "up", "down", "down", "opening", "down"] {

@@ -3,4 +3,7 @@ extension LinkAddress {
   package var publicName: String {
     scheme == "exec" ? "exec:\(path.prefix { $0 != " " })" : place
   }
+
+  /// Returns the public name of an address, or the text itself if it is none.
+  package static func publicName(of text: String) -> String { (try? LinkAddress(text))?.publicName ?? text }
 }

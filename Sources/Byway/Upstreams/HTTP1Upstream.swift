@@ -145,6 +145,7 @@ package final class HTTP1Upstream: Upstream, PooledUpstream {
         pool.dialing > 0 ? .opening : pool.hasServed ? .closed : .idle
       }
     var status = UpstreamStatus(state, links: links.status)
+    status.name = name
     status.waiting = pool.waiting.count
     let idle = pool.ready.count
     if pool.openCount > 0 { status.connections = .init(active: pool.openCount - idle, idle: idle) }

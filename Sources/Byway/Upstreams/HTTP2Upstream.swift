@@ -148,6 +148,7 @@ package final class HTTP2Upstream: Upstream, PooledUpstream {
     if case .open = state { lastSeen = nil }
     var status = UpstreamStatus(
       state, line: lineStatistics, counts: links.counts, lastSeen: lastSeen, links: links.status)
+    status.name = name
     status.waiting = pool.waiting.count
     for connection in pool.ready {
       status.connections = status.connections + (connection.isIdle ? .init(idle: 1) : .init(active: 1))

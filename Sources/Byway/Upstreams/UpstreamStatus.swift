@@ -35,6 +35,8 @@ package struct UpstreamStatus: Sendable {
   }
 
   package let state: State
+  /// Its name in the records of exchanges; `nil` before it is made.
+  package var name: String?
   package var connections = Connections()
   /// Exchanges that wait for a connection.
   package var waiting = 0

@@ -28,6 +28,8 @@ struct DaemonStatus: Sendable {
     let name: String
     /// The device at its other end; `nil` if that has no name.
     var device: String?
+    /// Its name in the records of exchanges, for the inspector; `nil` before it is used, and at a gateway.
+    var upstream: String?
     let state: State
     /// Seconds since 1970.
     var since: Int?
@@ -182,6 +184,7 @@ extension DaemonStatus.Link {
   ) {
     self.init(name, status, .link(LinkState(status.state, isInbound: isInbound)))
     self.device = device
+    upstream = status.name
     self.roundTrip = (roundTrip?.nanoseconds).map { Int($0) }
     line = status.line
     counts = status.counts

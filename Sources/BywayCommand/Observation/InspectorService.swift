@@ -43,9 +43,9 @@ extension LinkSnapshot {
     link.all.map { each in
       let isUp = each.state == .link(.up) || each.state == .link(.interrupted)
       return LinkSnapshot(
-        name: link.device ?? each.name, address: each.name, state: each.state.text, since: each.since,
-        reason: each.reason, running: link.connections.active, openings: each.counts?.openings,
-        losses: each.counts?.losses,
+        name: link.device ?? each.name, address: each.name, upstream: link.links.isEmpty || isUp ? link.upstream : nil,
+        state: each.state.text,
+        since: each.since, reason: each.reason, openings: each.counts?.openings, losses: each.counts?.losses,
         // The line of the connection in use.
         line: isUp ? link.line : nil)
     }

@@ -90,7 +90,7 @@ export class Strip {
     if (wrong > 0) facts.push(`${number(wrong)} errors in a million bytes`);
     if (link.running > 0) facts.push(`${link.running} running`);
     setText(item.facts, facts.join("  ·  "));
-    item.spark.style.display = link.samples.length ? "" : "none";
+    item.spark.style.display = link.line && link.samples.length ? "" : "none";
     const top = nominal ?? Math.max(1, ...link.samples.map((sample) => Math.max(sample[1], sample[2])));
     const minute = Array.from({ length: 60 }, () => 0);
     for (const sample of link.samples.slice(-61)) {
@@ -213,10 +213,10 @@ class Panel {
 
   chart(link, now) {
     const drawn = [
-      this.rates ??= this.add({
+      link.line && (this.rates ??= this.add({
         title: "Bytes a second", write: rate, step: 1024, limit: link.line?.nominal && "What the line can carry each way",
         series: [{ name: "down", title: "Down", index: 2 }, { name: "up", title: "Up", index: 1 }],
-      }),
+      })),
       link.line && (this.frames ??= this.add({
         title: "Frames a second", write: number, height: 120,
         series: [

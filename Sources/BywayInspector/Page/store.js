@@ -173,8 +173,7 @@ export class Store {
   }
 
   linkOf(exchange) {
-    return this.links.get(exchange.upstream)
-      ?? [...this.links.values()].find((link) => link.address !== undefined && link.address === exchange.upstream)
+    return this.carrierOf(exchange)
       ?? (this.links.size === 1 ? this.links.values().next().value : undefined);
   }
 }
@@ -189,6 +188,10 @@ function together(known, told = []) {
 export function gaps(link, now) {
   const found = [];
   let open;
+  carrierOf({ upstream }) {
+    return upstream === undefined ? undefined : [...this.links.values()].find((link) => link.upstream === upstream);
+  }
+
   for (const event of link.events ?? []) {
     if (event.kind === "interrupted" || event.kind === "lost") open ??= event;
     else if (open && (event.kind === "resumed" || event.kind === "opened")) {
