@@ -68,6 +68,31 @@ import Testing
     }
   }
 
+  @Test("a copied byway request goes to the listener's address without its options, or over the link with all options")
+  func requests() async throws {
+    let page = try await page()
+    let link: JSON = ["name": "x", "address": "serial:/dev/x", "upstream": "serial:/dev/x?baud=9600"]
+    let ways: [(listener: String?, authority: String, way: String)] = [
+      ("tcp://0.0.0.0:8080", "127.0.0.1:8080", "--link tcp://127.0.0.1:8080"),
+      ("tcp://127.0.0.1:8080", "printer.localhost:8080", "--link tcp://127.0.0.1:8080"),
+      ("unix:/run/byway.sock?mode=0600&http=1.1", "device", "--link 'unix:/run/byway.sock?http=1.1'"),
+      ("inspector", "device", "--link \"${PROXY:?"), (nil, "device", "--link 'serial:/dev/x?baud=9600'"),
+      ("tcp://127.0.0.1:8080", "origin.example", "copy it as curl"),
+    ]
+    for (listener, authority, way) in ways {
+      let exchange: JSON = [
+        "method": "GET", "scheme": "http", "authority": .string(authority), "path": "/",
+        "listener": listener.map { .string($0) },
+      ]
+      let command = try await page.evaluate(
+        "import('/copy.js').then(({ byway, wanted }) => byway(wanted(\(exchange), undefined, \(link)))")
+      #expect(command.contains(way), "\(command)")
+    }
+    let swift = try await page.evaluate(
+      "import('/copy.js').then(({ swift, wanted }) => swift(wanted({ method: 'GET', path: '/' }, undefined, \(link)))")
+    #expect(swift.contains("serial:/dev/x?baud=9600"), "\(swift)")
+  }
+
   @Test("the JSON view breaks lines and keeps values as written, at any depth")
   func json() async throws {
     let page = try await page()

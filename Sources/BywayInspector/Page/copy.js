@@ -102,7 +102,7 @@ export function wanted(detail, body, link) {
   if (isRedacted(url)) redacted.unshift("the path");
   return {
     method, version: detail.version, url: cleanURL(url), fields, body: body?.length ? body : undefined, missing, redacted, secrets, listener: detail.listener,
-    link: link?.address,
+    link: link?.upstream ?? link?.address, isProxied: link?.upstream !== undefined,
   };
 }
 
@@ -139,18 +139,43 @@ function withBody(want, command, words, plain, piped) {
   return `printf ${printfWord(want.body)} |\n  ${[...command, `${piped} @-`].join(" \\\n  ")}`;
 }
 
+/** The network address of a listener as `{kind, host, here, port}`, where `here` is an address that a client can use; else `undefined`. */
+function addressOf(listener) {
+  const [, kind, host, port] = /^(?:(tcp|tls):\/\/)?([^/?#]*?)(?::(\d+))?(?:[/?#].*)?$/.exec(listener) ?? [];
+  if (port === undefined) return undefined;
+  return { kind, host, here: { "0.0.0.0": "127.0.0.1", "[::]": "[::1]" }[host] ?? host, port };
+}
+
+/** Whether a URL names the machine of the listener or this one, and not a server beyond the proxy. */
+const isNear = (to, at) => to.host === at.host || /^(.+\.)?localhost$|^127\.|^\[::1\]$/.test(to.host ?? "");
+
 /** The options for the way that the request came: to the proxy's own address, or to another server through it (RFC 9112 §3.2.2). */
 function wayTo(want) {
   if (want.listener === undefined) return [];
   if (want.listener.startsWith("unix:")) return [`--unix-socket ${shellWord(want.listener.slice(5).split("?")[0])}`];
-  const [, kind, host, port] = /^(?:(tcp|tls):\/\/)?([^/?#]*?)(?::(\d+))?(?:[/?#].*)?$/.exec(want.listener) ?? [];
+  const at = addressOf(want.listener);
   // Requests that the inspector has sent itself have no listener.
-  if (port === undefined) return ['--proxy "${PROXY:?is the address of the proxy}"'];
+  if (at === undefined) return ['--proxy "${PROXY:?is the address of the proxy}"'];
   const to = hostOf(want.url);
-  const isNear = to.host === host || /^(.+\.)?localhost$|^127\.|^\[::1\]$/.test(to.host ?? "");
-  if (isNear && to.port === port && to.secure === (kind === "tls")) return [];
-  const here = { "0.0.0.0": "127.0.0.1", "[::]": "[::1]" }[host] ?? host;
-  return [`--proxy ${shellWord(`${kind === "tls" ? "https" : "http"}://${here}:${port}`)}`];
+  if (isNear(to, at) && to.port === at.port && to.secure === (at.kind === "tls")) return [];
+  return [`--proxy ${shellWord(`${at.kind === "tls" ? "https" : "http"}://${at.here}:${at.port}`)}`];
+}
+
+/** The link for `byway request` as a shell word. Where a proxy has received the request, it is the proxy's own address: the proxy holds the
+    line. The options there are those of the listening end, of which a client needs only the HTTP version. */
+function linkTo(want) {
+  const { listener } = want;
+  if (listener === undefined) return want.link && shellWord(want.link);
+  const version = /[?&](http=[^&]*)/.exec(listener)?.[1];
+  const place = (text) => shellWord(version ? `${text}?${version}` : text);
+  if (listener.startsWith("unix:")) return place(listener.split("?")[0]);
+  if (listener === "inspector") return '"${PROXY:?is the address of the proxy, such as tcp://127.0.0.1:8080}"';
+  const at = addressOf(listener);
+  if (at === undefined) return shellWord(listener);
+  if (want.isProxied && !isNear(hostOf(want.url), at)) {
+    throw new Error("byway request reaches only the devices of the proxy, not other hosts through it: copy it as curl.");
+  }
+  return place(`${at.kind ?? "tcp"}://${at.here}:${at.port}`);
 }
 
 export function curl(want) {
@@ -181,7 +206,8 @@ export const lacking = (form, want) => [...want.missing, ...want.fields.filter((
 export function byway(want) {
   const words = new ShellWords();
   const command = ["byway request"];
-  if (want.link) command.push(`--link ${shellWord(want.link)}`);
+  const link = linkTo(want);
+  if (link) command.push(`--link ${link}`);
   if (want.method === "HEAD") command.push("-I");
   else if (want.method !== (want.body ? "POST" : "GET")) command.push(`--request=${shellWord(want.method)}`);
   for (const [name, value] of want.fields) {
