@@ -21,10 +21,7 @@ enum StubText {
     guard let text = String(validating: body.kept.readableBytesView, as: UTF8.self),
       !text.utf8.split(separator: UInt8(ascii: "\n")).contains(where: { $0.starts(with: "###".utf8) })
     else { throw wrong("the answer is not text: save it, and name the file in a rule with \"< NAME\"") }
-    let path = exchange.request.path ?? "/"
-    var lines = [
-      "### \(exchange.request.method.rawValue) \(path.hasSuffix("*") ? String(path.dropLast()) + "%2A" : path)"
-    ]
+    var lines = ["### \(exchange.request.method.rawValue) \(pattern(of: exchange.request.path ?? "/"))"]
     lines.append("HTTP/1.1 \(response.status.code)")
     for field in response.headerFields where !left.contains(field.name.canonicalName) {
       lines.append("\(field.name.canonicalName): \(field.value)")
@@ -32,6 +29,12 @@ enum StubText {
     // The length tells whether the last line break is part of the body.
     if !text.isEmpty { lines.append("content-length: \(text.utf8.count)") }
     return lines.joined(separator: "\n") + "\n\n" + text + (text.hasSuffix("\n") || text.isEmpty ? "" : "\n")
+  }
+
+  /// Returns the path of a rule. No request has the mark of a redacted secret, so the rule is for all paths with the same beginning.
+  private static func pattern(of path: String) -> String {
+    if let secret = path.firstRange(of: Trace.Redaction.mark) { return "\(path[..<secret.lowerBound])*" }
+    return path.hasSuffix("*") ? String(path.dropLast()) + "%2A" : path
   }
 
   /// Fields of the transmission and its time, which are not part of the answer.

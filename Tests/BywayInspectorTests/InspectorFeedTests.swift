@@ -1,4 +1,5 @@
 import Byway
+import BywayInterceptors
 import Foundation
 import HTTPTypes
 import LineLayer
@@ -300,6 +301,19 @@ import Testing
         == "### GET /text\nHTTP/1.1 200\ncontent-type: text/plain\ncontent-length: 3\n\na\nb\n")
     #expect(try await house.ask(.post, "/api/exchanges/2/stub", token: token).status == 409)
     #expect(try await house.ask(.post, "/api/exchanges/3/stub", token: token).status == 409)
+    await house.stop()
+  }
+
+  @Test("a stub rule for a request with a secret in its path matches any value of the secret")
+  func stubOfSecret() async throws {
+    let house = try await InspectedProxy { _ in Response(status: .ok) }
+    _ = try await house.client.get("http://localhost/status?a=1&token=hidden&b=2").body.collect(upTo: 100)
+    let text = try await house.ask(.post, "/api/exchanges/1/stub", token: house.feed.token).text
+    #expect(text.hasPrefix("### GET /status?a=1&token=*\n"), "\(text)")
+    let rule = try #require(try StubFileParser(text, path: "s", folder: "/").rules().first)
+    for (path, fits) in [("/status?a=1&token=other&b=2", true), ("/status?a=2&token=hidden&b=2", false)] {
+      #expect(rule.fits(HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: path)) == fits)
+    }
     await house.stop()
   }
 
