@@ -32,6 +32,7 @@ struct FeedEvents: AsyncSequence, Sendable {
     private var linkVersion: UInt64 = 0
     private var linkTime: Double?
     private var isLeft = false
+    private var faults = ActiveFaults()
 
     fileprivate init(_ feed: InspectorFeed, after version: UInt64, _ slot: Slots<ObjectIdentifier>.Slot) {
       self.feed = feed
@@ -68,7 +69,15 @@ struct FeedEvents: AsyncSequence, Sendable {
             "exchanges": .array(news.changed.map(feed.view.json)), "left": isLeft ? .number(news.left) : nil,
           ])
       }
-      return text + linkNews(id)
+      return text + linkNews(id) + faultNews(id)
+    }
+
+    /// A reader assumes that there are no faults until it is told.
+    private mutating func faultNews(_ id: String) -> String {
+      let active = ActiveFaults(feed.actions)
+      guard active != faults else { return "" }
+      faults = active
+      return FeedEvents.event("faults", id, ["rules": .number(active.rules), "pulled": .bool(active.isPulled)])
     }
 
     private mutating func linkNews(_ id: String) -> String {
@@ -84,5 +93,19 @@ struct FeedEvents: AsyncSequence, Sendable {
 
   fileprivate static func event(_ name: String, _ id: String, _ data: JSON) -> String {
     "event: \(name)\nid: \(id)\ndata: \(data)\n\n"
+  }
+}
+
+/// The injected faults that a page reminds its user of.
+private struct ActiveFaults: Sendable, Hashable {
+  var rules = 0
+  /// Whether the cable of the emulated line is unplugged.
+  var isPulled = false
+
+  init() {}
+
+  init(_ actions: InspectorActions) {
+    rules = actions.faultRules?.all.entries.count ?? 0
+    isPulled = actions.line?.isPulled ?? false
   }
 }

@@ -212,13 +212,19 @@ import UnixTransport
     #expect(try await eventually { try await page.evaluate(dialog).contains("1 request so far") })
     _ = try await page.evaluate("document.querySelector('dialog').close()")
     let notice = "document.querySelector('#notice').innerText"
-    #expect(try await page.evaluate(notice).contains("1 fault rule in force"))
+    #expect(try await page.evaluate(notice).contains("1 fault rule active."))
     _ = try await page.evaluate("document.querySelector('#notice-act').click()")
     #expect(try await eventually { try await page.evaluate(dialog).contains("Remove") })
     _ = try await page.evaluate("document.querySelector('dialog li button').click()")
     #expect(try await eventually { try await page.evaluate(dialog).contains("There are no fault rules") })
     #expect(try await rig.get("/status?x=3") == 200)
-    #expect(try await page.evaluate("document.querySelector('#notice').hidden") == "true")
+    let isHidden = "document.querySelector('#notice').hidden"
+    #expect(try await page.evaluate(isHidden) == "true")
+    // Another page, or the console of the demo, changes it.
+    rig.cable.setPulled(true)
+    #expect(try await eventually { try await page.evaluate(notice).contains("The cable is unplugged.") })
+    rig.cable.setPulled(false)
+    #expect(try await eventually { try await page.evaluate(isHidden) == "true" })
     _ = try await page.evaluate(
       """
       (URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text }); return 'blob:none' }, \
@@ -265,6 +271,7 @@ import UnixTransport
 /// A device behind a proxy with an inspector on a port.
 final class InspectorRig: Sendable {
   let token: String
+  let cable = EmulatedCable()
   private let inspector: Inspector
   private let feed: InspectorFeed
   private let seen = SeenPaths()
@@ -300,7 +307,8 @@ final class InspectorRig: Sendable {
     let feed = InspectorFeed(
       inspector,
       InspectorActions(
-        send: { request, _ in try await proxy.send(request, from: Resending.listener) }, faultRules: faultRules))
+        send: { request, _ in try await proxy.send(request, from: Resending.listener) }, faultRules: faultRules,
+        line: cable))
     self.feed = feed
     token = feed.token
     server = try await LocalServer.start(on: transports.link("tcp://127.0.0.1:0"), logger: quiet) {
@@ -353,6 +361,18 @@ final class InspectorRig: Sendable {
     await proxy.stop(within: .zero)
     await gateway.stop(within: .zero)
   }
+}
+
+/// An emulated line of which only the cable matters.
+final class EmulatedCable: InspectedLine {
+  private let state = Mutex(false)
+
+  var isPulled: Bool { state.withLock(\.self) }
+  var errorRates: [String] { ["none"] }
+  var errorRate: String { "none" }
+
+  func setPulled(_ isPulled: Bool) { state.withLock { $0 = isPulled } }
+  func setErrorRate(_ name: String) -> Bool { name == "none" }
 }
 
 /// A record of the paths that the origin received.

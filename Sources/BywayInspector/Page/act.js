@@ -36,8 +36,6 @@ export async function saveRecording() {
   return recording.size;
 }
 
-export const faultRules = async () => (await call("/api/faults", "GET")).json();
-
 export async function saveHAR() {
   const response = await call("/api/har", "GET");
   download(await response.blob(), "byway.har");

@@ -17,7 +17,7 @@ const words = (one) => {
   return `${what}: ${effect.title.toLowerCase()} ${one[effect.name]} ${effect.unit}`.trim();
 };
 
-/** The dialog. `actions` has `show`, `say` and `call(path, method, body)`; `given` is an exchange for the initial values, and `told` is called with the rules in force. */
+/** The dialog. `actions` has `show`, `say` and `call(path, method, body)`; `given` is an exchange for the initial values, and `told` is called with the number of rules, and whether the cable is unplugged. */
 export async function editFaults(actions, given, told) {
   const inForce = h("ul", { class: "faults", "aria-label": "In force" });
   const problem = h("p", { class: "problem", role: "alert", hidden: true });
@@ -34,7 +34,7 @@ export async function editFaults(actions, given, told) {
   const lineTools = h("fieldset", { hidden: true }, h("legend", { text: "The emulated line" }));
   let last;
   function take(state) {
-    told(state);
+    told({ rules: state.faults?.length ?? 0, pulled: state.line?.pulled ?? false });
     const text = JSON.stringify(state);
     if (text === last) return;
     last = text;

@@ -68,6 +68,8 @@ export class Feed {
     });
     source.onopen = () => {
       this.failures = 0;
+      // The proxy reports faults only if there are any, or they change.
+      this.store.takeFaults({ rules: 0, pulled: false });
       this.said({ kind: "live" });
     };
     source.onerror = () => {
@@ -78,6 +80,7 @@ export class Feed {
       this.said({ kind: data.left > 0 ? "behind" : "live", left: data.left });
     });
     on("links", (data) => this.store.takeLinks(data.links));
+    on("faults", (data) => this.store.takeFaults(data));
     on("gone", (data) => this.store.removeBefore(data.before));
     on("cleared", () => this.store.removeEnded());
     on("reset", () => this.load());

@@ -1,6 +1,6 @@
 // Connects the parts: the feed fills the store, the list and the panels show it, keys and buttons trigger actions.
 
-import { Actions, clear, faultRules, NO_TOKEN, saveHAR, saveRecording } from "./act.js";
+import { Actions, clear, NO_TOKEN, saveHAR, saveRecording } from "./act.js";
 import { compare } from "./compare.js";
 import { Detail } from "./detail.js";
 import { byId, h, replace, setText } from "./dom.js";
@@ -41,7 +41,7 @@ const say = (text, isProblem = false) => {
 const list = new List(byId("list"), { open, walked, sorted: () => update(true) });
 list.linkOf = (exchange) => store.linkOf(exchange);
 list.clock = () => store.now;
-const actions = new Actions(byId("dialog"), { say, open: (id) => waitFor(id), mark, showFaults });
+const actions = new Actions(byId("dialog"), { say, open: (id) => waitFor(id), mark, showFaults: (state) => live.takeFaults(state) });
 const detail = new Detail(
   byId("detail"), { close, open: (id) => open(id, { focus: true }), actions: (view) => actions.buttons(view) },
 );
@@ -102,6 +102,7 @@ function choose(id, any, values) {
 
 live.listeners.add((what) => {
   if (what === "can") return showAble();
+  if (what === "faults") return showFaults(live.faults);
   if (what === "links") {
     strip.show(live);
     if (place().view === "line") lineView.show(live);
@@ -230,11 +231,10 @@ function notice(name, text, action, act) {
 }
 
 /** A reminder of injected faults. */
-function showFaults(state) {
-  const { length } = state.faults ?? [];
-  const pulled = state.line?.pulled ? "The cable is unplugged." : "";
-  const text = [length > 0 && `${count(length, "fault rule")} in force: faults are injected on purpose.`, pulled].filter(Boolean).join(" ");
-  notice("faults", text || undefined, "Show", () => attempt(() => actions.editFaults()));
+function showFaults({ rules, pulled }) {
+  const text = [rules > 0 && `${count(rules, "fault rule")} active.`, pulled && "The cable is unplugged."].filter(Boolean).join(" ");
+  const canShow = token() !== undefined;
+  notice("faults", text || undefined, canShow && "Show", () => attempt(() => actions.editFaults()));
 }
 
 let wasBroken = false;
@@ -340,7 +340,6 @@ function showAble() {
     byId(id).title = why ?? "";
   }
   byId("faults").hidden = !live.can.has("faults") && !live.can.has("line");
-  if (why === undefined && live.can.has("faults")) faultRules().then(showFaults, () => {});
 }
 showAble();
 replace(byId("legend"), PHASES.map((phase) => h("li", {}, h("span", { class: `swatch phase-${phase.name}` }), phase.title)),

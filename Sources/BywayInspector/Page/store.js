@@ -141,6 +141,12 @@ export class Store {
 
   removeEnded() {
     for (const [id, entry] of this.entries) {
+  /** Injected faults: `{rules, pulled}`. */
+  takeFaults(faults) {
+    this.faults = faults;
+    this.changed("faults");
+  }
+
       if (entry.exchange.state !== "running") this.entries.delete(id);
     }
     this.changed("exchanges");
