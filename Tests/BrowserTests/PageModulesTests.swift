@@ -93,6 +93,21 @@ import Testing
     #expect(swift.contains("serial:/dev/x?baud=9600"), "\(swift)")
   }
 
+  @Test("a saved HAR file has request bodies that are not text, and the page opens them unchanged")
+  func binaryArchive() async throws {
+    let page = try await page()
+    let file: JSON = [
+      "log": [
+        "entries": [
+          ["request": ["method": "POST", "url": "http://a/", "postData": ["text": "if8A", "_encoding": "base64"]]]
+        ]
+      ]
+    ]
+    let bytes = try await page.evaluate(
+      "import('/har.js').then(({ parse }) => [...parse(\(JSON.string("\(file)"))).entries[0].request].join())")
+    #expect(bytes == "137,255,0")
+  }
+
   @Test("the JSON view breaks lines and keeps values as written, at any depth")
   func json() async throws {
     let page = try await page()

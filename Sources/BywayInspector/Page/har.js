@@ -27,9 +27,12 @@ function exchange(entry, id) {
   const timings = object(entry.timings);
   const own = object(entry._byway);
   const url = parts(text(request.url) ?? "");
-  const requestBody = encode(text(object(request.postData).text, 64 << 20));
+  const posted = object(request.postData);
+  const isPostedBytes = (posted._encoding ?? posted.encoding) === "base64";
   const isBytes = content.encoding === "base64";
-  const responseBody = isBytes ? fromBase64(text(content.text, 64 << 20)) : encode(text(content.text, 64 << 20));
+  const bodyOf = (value, isCoded) => (isCoded ? fromBase64 : encode)(text(value, 64 << 20));
+  const requestBody = bodyOf(posted.text, isPostedBytes);
+  const responseBody = bodyOf(content.text, isBytes);
   const status = amount(response.status);
   const step = (name) => amount(timings[name]) ?? 0;
   const sent = step("blocked") + step("dns") + step("connect");
@@ -40,7 +43,7 @@ function exchange(entry, id) {
   const all = {
     id, state: failed ? "failed" : "done", version: text(response.httpVersion ?? request.httpVersion, 20),
     method: text(request.method, 100) ?? "GET", ...url,
-    status: status || undefined, type: mediaType(content.mimeType), requestType: mediaType(object(request.postData).mimeType),
+    status: status || undefined, type: mediaType(content.mimeType), requestType: mediaType(posted.mimeType),
     begun: Date.parse(text(entry.startedDateTime)) || 0,
     sent: amount(own.sent) ?? sent, requestEnded: amount(own.requestEnded) ?? requestEnded,
     left: amount(own.left), arrived: amount(own.arrived), replied: amount(own.replied), carriedBytes: amount(own.carriedBytes),
@@ -50,7 +53,7 @@ function exchange(entry, id) {
     upstream: text(own.upstream, 300), attempts: amount(own.attempts), cache: text(own.cache, 20),
     from: text(own.from, 20), trace: text(own.trace, 100),
     failure: failed ? failure(own.failure, response) : undefined,
-    requestFields: fields(request.headers), responseFields: fields(response.headers), requestBody: kept(requestBody),
+    requestFields: fields(request.headers), responseFields: fields(response.headers), requestBody: kept(requestBody, isPostedBytes),
     responseBody: kept(responseBody, isBytes),
   };
   return { detail: clean(all), request: requestBody, response: responseBody };

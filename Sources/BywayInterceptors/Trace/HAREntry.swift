@@ -43,9 +43,11 @@ package struct HAREntry {
   private var posted: JSON? {
     let body = exchange.requestBody
     guard body.length > 0 else { return nil }
+    let (text, isCoded) = Self.text(of: body)
     return [
-      "mimeType": .string(exchange.request.headerFields[.contentType] ?? ""), "params": [],
-      "text": .string(String(buffer: body.kept)), "comment": Self.comment(on: body),
+      "mimeType": .string(exchange.request.headerFields[.contentType] ?? ""), "params": [], "text": .string(text ?? ""),
+      // Byway's own member: the format knows the encoding of responses only.
+      "_encoding": isCoded ? "base64" : nil, "comment": Self.comment(on: body),
     ]
   }
 
@@ -80,14 +82,19 @@ package struct HAREntry {
 
   private func content(_ type: String) -> JSON {
     let body = exchange.responseBody
-    let isThere = body.kept.readableBytes > 0
-    let text = isThere ? String(validating: body.kept.readableBytesView, as: UTF8.self) : nil
-    let isCoded = isThere && text == nil
+    let (text, isCoded) = Self.text(of: body)
     return [
-      "size": .number(body.length), "mimeType": .string(type),
-      "text": isCoded ? .string(Base64.encode(body.kept.readableBytesView)) : text.map { .string($0) },
+      "size": .number(body.length), "mimeType": .string(type), "text": text.map { .string($0) },
       "encoding": isCoded ? "base64" : nil, "comment": Self.comment(on: body),
     ]
+  }
+
+  /// Returns the kept part of a body, in base64 if it is not text; `nil` if there is none.
+  private static func text(of body: TracedExchange.Content) -> (text: String?, isCoded: Bool) {
+    let bytes = body.kept.readableBytesView
+    if bytes.isEmpty { return (nil, false) }
+    let text = String(validating: bytes, as: UTF8.self)
+    return (text ?? Base64.encode(bytes), text == nil)
   }
 
   private static func comment(on body: TracedExchange.Content) -> JSON? {

@@ -31,7 +31,7 @@ struct HARArchive: Decodable {
     let mimeType: String
     let params: [Pair]
     let text: String
-    let comment: String?
+    let _encoding, comment: String?
   }
   struct Response: Decodable {
     let status: Int

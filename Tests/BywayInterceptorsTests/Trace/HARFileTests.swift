@@ -111,6 +111,17 @@ import Testing
     #expect(try HARArchive.read(path).entries.map(\.request.url) == paths)
   }
 
+  @Test("a request body that is not text is in base64")
+  func binaryRequest() async throws {
+    let har = try HARFile(path)
+    let chain = TestOrigin().behind(Trace(bodyLimit: 20, to: har))
+    let body = Body(ByteBuffer(bytes: [0x89, 0xFF, 0]))
+    _ = try await chain(try Request(.post, url: "http://a/", body: body)).text
+    await har.flush()
+    let data = try #require(try HARArchive.read(path).entries.first?.request.postData)
+    #expect(data.text == "if8A" && data._encoding == "base64")
+  }
+
   @Test("the HAR file conforms to the format's schema for any exchange")
   func schema() async throws {
     let har = try HARFile(path)
