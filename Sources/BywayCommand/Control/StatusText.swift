@@ -48,14 +48,24 @@ struct StatusText {
     var lines = [facts.filter { !$0.isEmpty }.joined(separator: ": ")].filter { !$0.isEmpty }.map { "  \($0)" }
     for (title, member) in [("link", member["links"]), ("origin", member["origins"])] {
       for link in member?.elements ?? [] {
-        lines.append("    \(title) \(text(of: link))")
-        for link in link["links"]?.elements ?? [] { lines.append("      link \(text(of: link))") }
+        lines.append("    \(label(of: link, title)): \(words(of: link))")
+        for link in link["links"]?.elements ?? [] {
+          lines.append("      \(label(of: link, "link")): \(words(of: link))")
+        }
       }
     }
     return lines
   }
 
-  private func text(of link: JSON) -> String {
+  /// The name of several links is that of the first one, which may not be the one in use.
+  private func label(of link: JSON, _ title: String) -> String {
+    let isOne = link["links"] == nil
+    let place = "\(title) \((link["name"]?.text ?? "").visible)"
+    guard let device = link["device"]?.text else { return isOne ? place : "default device" }
+    return "device \(device.visible)" + (isOne ? ", \(place)" : "")
+  }
+
+  private func words(of link: JSON) -> String {
     let reason = link["reason"]?.text
     var state = state(link["state"]?.text ?? "unknown", because: reason)
     if let since = since(link) { state += " for \(since)" }
@@ -70,7 +80,7 @@ struct StatusText {
     if let resumes = number(line?["resumes"]), resumes > 0 {
       facts.append(resumes == 1 ? "resumed once" : "resumed \(resumes) times")
     }
-    return "\((link["name"]?.text ?? "").visible): \(facts.joined(separator: ", "))"
+    return facts.joined(separator: ", ")
   }
 
   private func state(_ state: String, because reason: String?) -> String {
