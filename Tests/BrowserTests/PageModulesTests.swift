@@ -108,6 +108,45 @@ import Testing
     #expect(bytes == "137,255,0")
   }
 
+  /// Returns the phases of an exchange that began at 0, seen at 1000, as text.
+  private func phases(of exchange: JSON, _ link: JSON, on page: Chromium.Tab) async throws -> String {
+    try await page.evaluate(
+      """
+      Promise.all([import('/store.js'), import('/waterfall.js')]).then(([{ Store }, { phases }]) => {
+        const store = new Store()
+        store.resetLinks([\(link)])
+        store.take([\(exchange)])
+        return phases(store.entries.get(1), 1000).map(({ name, from, to }) => `${name} ${from}-${to}`).join(', ')
+      })
+      """)
+  }
+
+  @Test("what waits for a line, or for a disconnected link, is not drawn as time at the far end")
+  func waits() async throws {
+    let page = try await page()
+    let line: JSON = ["name": "x", "upstream": "x?baud=9600", "state": "up", "events": [], "line": [:]]
+    let upload: JSON = [
+      "id": 1, "state": "running", "upstream": "x?baud=9600", "begun": 0, "sent": 100, "requestEnded": 200,
+    ]
+    #expect(try await phases(of: upload, line, on: page) == "link 0-100, queue 100-1000")
+    guard case .object(let members) = upload else { return }
+    let left = JSON.object(members + [.init("left", 300)])
+    #expect(try await phases(of: left, line, on: page) == "link 0-100, queue 100-300, up 300-1000")
+    let arrived = JSON.object(members + [.init("left", 300), .init("arrived", 400)])
+    #expect(
+      try await phases(of: arrived, line, on: page) == "link 0-100, queue 100-300, up 300-400, far 400-1000")
+    // Without a line, the end of the request is all that is known.
+    let away: JSON = [
+      "name": "x", "upstream": "x?baud=9600", "state": "interrupted", "line": nil,
+      "events": [
+        ["at": 300, "kind": "interrupted"], ["at": 500, "kind": "resumed"], ["at": 700, "kind": "interrupted"],
+      ],
+    ]
+    #expect(
+      try await phases(of: upload, away, on: page)
+        == "link 0-100, up 100-200, far 200-300, link 300-500, far 500-700, link 700-1000")
+  }
+
   @Test("the JSON view breaks lines and keeps values as written, at any depth")
   func json() async throws {
     let page = try await page()

@@ -16,7 +16,8 @@ const STALE = 2500;
 
 /** An exchange, with values that the page has derived from it. */
 class ExchangeEntry {
-  constructor(exchange) {
+  constructor(exchange, store) {
+    this.store = store;
     this.measured = undefined;
     this.take(exchange, performance.now());
   }
@@ -45,6 +46,8 @@ class ExchangeEntry {
   get rate() { return performance.now() - this.countedAt < STALE ? this.measured : undefined; }
 
   get id() { return this.exchange.id; }
+  /** The link that it was sent on; `undefined` at a gateway, whose exchanges go to an origin. */
+  get link() { return this.store?.carrierOf(this.exchange); }
   get host() { return this.exchange.authority ?? this.exchange.upstream ?? ""; }
 
   /** The text that a filter searches. */
@@ -111,7 +114,7 @@ export class Store {
         known.take(exchange, performance.now());
         this.entries.set(exchange.id, known);
       } else {
-        this.entries.set(exchange.id, new ExchangeEntry(exchange));
+        this.entries.set(exchange.id, new ExchangeEntry(exchange, this));
       }
     }
     if (can !== undefined) this.can = new Set(can);
@@ -125,7 +128,7 @@ export class Store {
       this.heard(exchange.begun + (exchange.ended ?? exchange.answered ?? exchange.sent ?? 0));
       const known = this.entries.get(exchange.id);
       if (known) known.take(exchange, at);
-      else this.entries.set(exchange.id, new ExchangeEntry(exchange));
+      else this.entries.set(exchange.id, new ExchangeEntry(exchange, this));
     }
     this.changed("exchanges");
   }

@@ -1,6 +1,7 @@
 // Phases of an exchange as bars on one axis of time.
 
 import { duration } from "./format.js";
+import { gaps } from "./store.js";
 
 /** The phases in order; `here` is an answer that did not need the link. */
 export const PHASES = [
@@ -19,10 +20,11 @@ export function phases(entry, now) {
   if (x.from !== undefined && x.sent === undefined) return [{ name: "here", from: 0, to: end }];
   // An answer may begin before the request has ended: from then on, the phase is the wire down.
   const first = x.replied ?? x.answered;
-  const whole = x.arrived ?? x.requestEnded;
+  // Only lines report when the request was on the wire. Until then it waits here: the proxy reads ahead of a slow line.
+  const isHere = x.state === "running" && entry.link?.line !== undefined;
+  const whole = x.arrived ?? (isHere ? undefined : x.requestEnded);
   const up = whole === undefined ? first : Math.min(whole, first ?? Infinity);
-  // Only lines report when the request was on the wire.
-  const queue = x.left === undefined ? [] : [["queue", x.left]];
+  const queue = x.left !== undefined || (isHere && first === undefined) ? [["queue", x.left]] : [];
   const steps = [["link", x.sent], ...queue, ["up", up], ["far", first], ["down", undefined]];
   const found = [];
   let at = 0;
@@ -32,7 +34,26 @@ export function phases(entry, now) {
     at = Math.max(at, to);
     if (until === undefined) break;
   }
-  return found;
+  return waiting(found, entry, now);
+}
+
+/** While the link was disconnected, an exchange waited for it, whatever its phase was. */
+function waiting(found, entry, now) {
+  if (entry.link === undefined || found.length === 0) return found;
+  const { begun } = entry.exchange;
+  const end = found.at(-1).to;
+  const away = gaps(entry.link, now).map(({ from, to }) => ({ from: from - begun, to: to - begun }))
+    .filter(({ from, to }) => to > 0 && from < end);
+  const split = away.reduce((all, gap) => all.flatMap((phase) => [
+    { ...phase, to: Math.min(phase.to, gap.from) },
+    { name: "link", from: Math.max(phase.from, gap.from), to: Math.min(phase.to, gap.to) },
+    { ...phase, from: Math.max(phase.from, gap.to) },
+  ].filter(({ from, to }) => to > from)), found);
+  return split.reduce((all, phase) => {
+    if (all.at(-1)?.name === phase.name) all.at(-1).to = phase.to;
+    else all.push({ ...phase });
+    return all;
+  }, []);
 }
 
 export function phaseTitle(name) {
