@@ -147,6 +147,22 @@ import Testing
         == "link 0-100, up 100-200, far 200-300, link 300-500, far 500-700, link 700-1000")
   }
 
+  @Test("exchanges are in the order of their numbers, whatever order their changes arrive in")
+  func order() async throws {
+    let page = try await page()
+    let ids = try await page.evaluate(
+      """
+      Promise.all([import('/store.js'), import('/filter.js')]).then(([{ Store }, { sort }]) => {
+        const store = new Store()
+        store.take([{ id: 1, begun: 0 }, { id: 3, begun: 1 }])
+        store.take([{ id: 2, begun: 2 }, { id: 4, begun: 2 }])
+        const entries = [...store.entries.values()]
+        return [entries.map(({ id }) => id), sort(entries, { by: 'begun', descending: true }, 0).map(({ id }) => id)].join(' ')
+      })
+      """)
+    #expect(ids == "1,2,3,4 4,3,2,1")
+  }
+
   @Test("the JSON view breaks lines and keeps values as written, at any depth")
   func json() async throws {
     let page = try await page()

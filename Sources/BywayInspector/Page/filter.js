@@ -47,7 +47,7 @@ export function kind(type) {
 }
 
 const ORDERS = {
-  begun: (s) => s.exchange.begun,
+  begun: (s) => s.id,
   method: (s) => s.exchange.method ?? "",
   path: (s) => s.host + (s.exchange.path ?? ""),
   status: (s) => (s.exchange.state === "failed" ? 1000 : s.exchange.status ?? 0),

@@ -124,13 +124,27 @@ export class Store {
 
   take(exchanges) {
     const at = performance.now();
+    let last = [...this.entries.keys()].at(-1) ?? 0;
+    let isOrdered = true;
     for (const exchange of exchanges) {
       this.heard(exchange.begun + (exchange.ended ?? exchange.answered ?? exchange.sent ?? 0));
       const known = this.entries.get(exchange.id);
       if (known) known.take(exchange, at);
-      else this.entries.set(exchange.id, new ExchangeEntry(exchange, this));
+      else {
+        this.entries.set(exchange.id, new ExchangeEntry(exchange, this));
+        isOrdered = isOrdered && exchange.id > last;
+        last = exchange.id;
+      }
     }
+    // They arrive in the order of their changes.
+    if (!isOrdered) this.entries = new Map([...this.entries].sort(([a], [b]) => a - b));
     this.changed("exchanges");
+  }
+
+  /** Injected faults: `{rules, pulled}`. */
+  takeFaults(faults) {
+    this.faults = faults;
+    this.changed("faults");
   }
 
   removeBefore(id) {
@@ -144,12 +158,6 @@ export class Store {
 
   removeEnded() {
     for (const [id, entry] of this.entries) {
-  /** Injected faults: `{rules, pulled}`. */
-  takeFaults(faults) {
-    this.faults = faults;
-    this.changed("faults");
-  }
-
       if (entry.exchange.state !== "running") this.entries.delete(id);
     }
     this.changed("exchanges");
@@ -181,6 +189,10 @@ export class Store {
     return line?.rate ?? line?.nominal;
   }
 
+  carrierOf({ upstream }) {
+    return upstream === undefined ? undefined : [...this.links.values()].find((link) => link.upstream === upstream);
+  }
+
   linkOf(exchange) {
     return this.carrierOf(exchange)
       ?? (this.links.size === 1 ? this.links.values().next().value : undefined);
@@ -197,10 +209,6 @@ function together(known, told = []) {
 export function gaps(link, now) {
   const found = [];
   let open;
-  carrierOf({ upstream }) {
-    return upstream === undefined ? undefined : [...this.links.values()].find((link) => link.upstream === upstream);
-  }
-
   for (const event of link.events ?? []) {
     if (event.kind === "interrupted" || event.kind === "lost") open ??= event;
     else if (open && (event.kind === "resumed" || event.kind === "opened")) {
