@@ -167,7 +167,7 @@ package struct LineLayer: Sendable {
     var statistics = counters
     statistics.foreignBytes += reader.deframer.skippedBytes
     statistics.roundTrip = roundTrip.smoothed
-    statistics.rate = pacer.rate
+    statistics.rate = pacer.carriedRate
     statistics.nominalRate = configuration.bytesPerSecond
     statistics.framePayload = sizer.payload
     if let session {

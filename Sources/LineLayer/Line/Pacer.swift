@@ -41,6 +41,9 @@ struct Pacer {
   /// Bytes in a second, as it is believed now.
   var rate: Int? { kibibyte == 0 ? nil : Int(1024 * 1_000_000_000 / kibibyte) }
 
+  /// The same for reports. The clocks of both ends may differ, but a line does not carry more than its nominal rate for that.
+  var carriedRate: Int? { rate.map { min($0, nominalRate) } }
+
   func time(of count: Int) -> UInt64 { UInt64(count) * kibibyte / 1024 }
 
   /// Bytes that fit in a time, `nil` where the line is not paced.

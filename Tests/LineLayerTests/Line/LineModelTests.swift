@@ -133,6 +133,7 @@ struct PacerTests {
       }
       let believed = try #require(pacer.rate)
       #expect(believed >= rate / 2 - 1 && believed <= rate + rate / 8 + 1)
+      #expect(try #require(pacer.carriedRate) <= rate)
     }
   }
 }
