@@ -37,6 +37,15 @@ import Testing
     #expect(status.text.hasSuffix("57 frames sent again, cable out for 3.2 s"))
   }
 
+  @Test("a row of an exchange fits a terminal of 80 columns, whatever its path, method and end are")
+  func rows() {
+    let exchange = PrintedExchange(
+      method: "PROPPATCH", path: "/\(String(repeating: "a", count: 100))", status: 200, bytes: 1 << 30,
+      time: .seconds(3600), isComplete: false)
+    #expect(exchange.line(plain).count < 80 && exchange.line(plain).hasSuffix("  cut off"))
+    #expect(PrintedExchange.heading.count < 80)
+  }
+
   @Test("rates cover the latest second, and repairs count both ends")
   func meter() {
     var meter = DemoMeter()

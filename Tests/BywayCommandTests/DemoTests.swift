@@ -35,7 +35,7 @@ import Testing
     #expect(try await Curl.fetch("\(inspector)/api/links").text.contains("framesSent"))
     #expect(await demo.stop() == .code(0))
     let output = String(decoding: demo.output, as: UTF8.self)
-    #expect(output.contains("GET     /nothing                          404"))
+    #expect(output.contains("GET     /nothing                        404"))
     #expect(!output.contains("\u{1B}"))
   }
 

@@ -70,7 +70,7 @@ import Testing
     var record = PrintedExchange(
       method: "GET", path: "/status", status: 200, bytes: 87, time: .microseconds(1234), isComplete: true)
     let line = record.line(plain)
-    #expect(line == "GET     /status                           200           87 B      1.2 ms")
+    #expect(line == "GET     /status                         200           87 B      1.2 ms")
     #expect(PrintedExchange.heading.count == line.count)
     record.method = "G\u{9B}31m"
     #expect(!record.line(plain).unicodeScalars.contains("\u{9B}"))
@@ -78,7 +78,7 @@ import Testing
     record.path = "/\u{1B}[31m\u{202E}" + String(repeating: "x", count: 100)
     record.isComplete = false
     #expect(!record.line(plain).contains("\u{1B}") && !record.line(plain).unicodeScalars.contains("\u{202E}"))
-    #expect(record.line(plain).count == line.count + "  cut off".count)
+    #expect(record.line(plain).count == line.count + "  cut off".count && record.line(plain).count < 80)
   }
 
   @Test("a log message stays on one line and contains no control characters")

@@ -34,6 +34,8 @@ struct DemoStage {
         var proxyConfiguration = ProxyConfiguration(link: try transports.link(line.hostLink), listen: listen)
         // At this end of the line, so that the line's time counts.
         let faultRules = FaultRules()
+        // Requests wait for the cable as long as the session over it does.
+        proxyConfiguration.patience = .seconds(30)
         proxyConfiguration.interceptors = (observer.map { [$0] } ?? []) + [faultRules]
         proxyConfiguration.logger = logger
         let seen = isInspected ? Inspector() : nil

@@ -23,19 +23,24 @@ struct PrintedExchange: Sendable {
     self.isComplete = isComplete
   }
 
-  private static let pathWidth = 32
+  // With these widths a row that was cut off has 79 columns.
+  private static let methodWidth = 7
+  private static let pathWidth = 30
 
   static let heading =
-    "method".padded(8) + "path".padded(pathWidth) + "  status" + "bytes".padded(12, alignRight: true)
+    "method".padded(methodWidth + 1) + "path".padded(pathWidth) + "  status" + "bytes".padded(12, alignRight: true)
     + "time".padded(12, alignRight: true)
 
   func line(_ style: TextStyle) -> String {
-    let visible = path.visible
-    let shown = visible.count > Self.pathWidth ? visible.prefix(Self.pathWidth - 1) + "…" : visible[...]
     let status = status.map(style.status) ?? style.bad("---")
-    return method.visible.padded(8) + String(shown).padded(Self.pathWidth) + "  \(status)   "
+    return Self.cut(method, to: Self.methodWidth) + " " + Self.cut(path, to: Self.pathWidth) + "  \(status)   "
       + ByteCount.text(bytes).padded(12, alignRight: true)
       + "\(Decimal.text(Double(time.nanoseconds) / 1e6, digits: 1)) ms".padded(12, alignRight: true)
       + (isComplete ? "" : style.bad("  cut off"))
+  }
+
+  private static func cut(_ text: String, to width: Int) -> String {
+    let visible = text.visible
+    return (visible.count > width ? visible.prefix(width - 1) + "…" : visible).padded(width)
   }
 }
