@@ -132,7 +132,8 @@ extension HTTP2Session {
   }
 
   func goAwayReceived(last: StreamID, _ code: HTTP2ErrorCode, debug: UnsafeRawBufferPointer) {
-    let text = String(decoding: debug.prefix(256).map { $0 >= 0x20 && $0 < 0x7F ? $0 : 0x3F }, as: UTF8.self)
+    let shown = debug.prefix(Self.goAwayTextLimit).map { $0 >= 0x20 && $0 < 0x7F ? $0 : 0x3F }
+    let text = String(decoding: shown, as: UTF8.self)
     emit(.goAway(last: last, code, debug: text))
     // Requests that still wait for the limit of concurrent streams will never be sent.
     for stream in streams.values where role == .client && !stream.isHeadSent {

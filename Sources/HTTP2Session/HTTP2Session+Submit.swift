@@ -134,12 +134,17 @@ extension HTTP2Session {
     if role == .server, !phase.hasFailed { accept(nghttp2_submit_shutdown_notice(engine)) }
   }
 
+  /// The maximum number of bytes of text in a GOAWAY.
+  static let goAwayTextLimit = 256
+
   /// Accepts no new streams. Open ones may finish, and then the session is finished.
-  package func goAway(_ code: HTTP2ErrorCode = .noError) {
+  /// - Parameter reason: text for the peer's log.
+  package func goAway(_ code: HTTP2ErrorCode = .noError, because reason: String = "") {
     guard phase.isRunning else { return }
     phase = .leaving(code, isQueued: true)
     let last = nghttp2_session_get_last_proc_stream_id(engine)
-    accept(nghttp2_submit_goaway(engine, Engine.noFlags, last, code.rawValue, nil, 0))
+    let text = Array(reason.utf8.prefix(Self.goAwayTextLimit))
+    accept(nghttp2_submit_goaway(engine, Engine.noFlags, last, code.rawValue, text, text.count))
   }
 
   func prioritize(_ stream: HTTP2Stream, by head: FieldSection) {

@@ -344,7 +344,7 @@ import Testing
     _ = try await gateway("camera", at: link)
     #expect(
       try await eventually {
-        logged.messages.contains("A gateway that has dialed says a name that its certificate does not have")
+        logged.messages.contains("Refused gateway: claims 'camera', its certificate is for '\(certified)'.")
       })
     #expect(try await get("camera", of: proxy).hasPrefix("421"))
   }

@@ -16,6 +16,7 @@ import TransportTestSupport
   private let address = "loopback:several-\(UInt64.random(in: 0 ... .max))"
   private let transports = TransportRegistry([LoopbackTransport()])
   private let record = LogRecord()
+  private let gatewayRecord = LogRecord()
   private let arrivals = Arrivals()
 
   private final class Arrivals: Sendable {
@@ -38,6 +39,7 @@ import TransportTestSupport
         return Response(status: .ok, body: Body(serves))
       })
     configuration.claim = name.map { DeviceClaim(name: DeviceName($0)) }
+    configuration.logger = gatewayRecord.logger
     return try await Gateway.start(configuration)
   }
 
@@ -159,13 +161,20 @@ import TransportTestSupport
     await camera.stop(within: .zero)
   }
 
-  @Test("a gateway with an unknown name or none is disconnected, and logged")
+  @Test("a gateway with an unknown name or none is disconnected, and both ends log the reason")
   func unknown() async throws {
     let house = try await house("printer")
     let unknownPeer = try await gateway("an unknown device", named: "unknown")
     #expect(
       try await eventually {
         record.all.contains { $0.contains("is not one of the devices") && $0.contains("unknown") }
+      })
+    #expect(
+      try await eventually {
+        gatewayRecord.all.contains {
+          $0.hasPrefix("warning The other end closes the link")
+            && $0.contains("reason=Refused gateway: claims 'unknown'")
+        }
       })
     let nameless = try await gateway("nameless")
     let printer = try await gateway("the printer", named: "printer")

@@ -50,6 +50,8 @@ package final class HTTP2ClientConnection {
   private var departures = CircularBuffer<(id: StreamID, departure: Departure)>()
   /// Why it is drained although its HTTP/2 works.
   private var refusal: BywayError?
+  /// The reason for the end in the peer's log.
+  private var farewell = ""
 
   private lazy var time = EarliestDeadline(on: driver.eventLoop) { [unowned self] in
     timePassed(for: exchanges.values)
@@ -150,6 +152,12 @@ package final class HTTP2ClientConnection {
     closeIfDrained()
   }
 
+  /// Takes no exchanges, and tells the remote end why.
+  package func drain(telling reason: String) {
+    farewell = reason
+    drain()
+  }
+
   /// Takes no more exchanges, because the remote end refuses them.
   func drainRefusing() {
     refusal = refusesRequests
@@ -166,7 +174,7 @@ package final class HTTP2ClientConnection {
 
   private func closeIfDrained() {
     guard isDraining, exchanges.isEmpty else { return }
-    session.goAway(.noError)
+    session.goAway(.noError, because: farewell)
     driver.close()
   }
 }

@@ -143,9 +143,18 @@ extension HTTP2ServerConnection: ConnectionOwner {
       driver.scheduleTransmit()
     case .pong:
       if case .askingToStop = phase { stopAccepting() }
+    case .goAway(_, let code, let reason) where !reason.isEmpty: sentAway(code, reason)
     case .informational, .violated, .goAway, .settingsReceived, .departed:
       break
     }
+  }
+
+  /// A hub refuses this gateway, or a client ends the connection for another reason that it states.
+  private func sentAway(_ code: HTTP2ErrorCode, _ reason: String) {
+    guard let keptBack = configuration.farewells.admit(at: driver.eventLoop.now) else { return }
+    var facts: Logger.Metadata = ["reason": "\(reason)", "code": "\(code)"]
+    if keptBack > 0 { facts["repeated"] = "\(keptBack)" }
+    configuration.logger.warning("The other end closes the link", metadata: facts)
   }
 
   private func exchangesEnded() {

@@ -37,6 +37,9 @@ package struct ServerConfiguration: Sendable {
   /// Observes the exchanges; `nil`: no observation.
   package var observation: Observation?
 
+  /// Limits the log of reasons that peers give for closing.
+  let farewells = SharedSparseLog()
+
   package init(
     hop: String, responseTimeout: TimeAmount? = nil, http1: HTTP1Configuration = .defaults,
     http2: HTTP2Configuration = .defaults, logger: Logger

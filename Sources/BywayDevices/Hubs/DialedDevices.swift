@@ -48,8 +48,8 @@ struct DialedDevices {
     if let known = devices[name] { return known }
     if let peer, let own = names[peer], own.count >= perPeer, !removeLongestAway(of: own) {
       throw BywayError(.refused, advice: .raise(.namesPerPeer), processing: .none) { advice in
-        "A gateway that has dialed is refused, because its address has \(own.count) names already: allow more with "
-          + "\(advice), or have gateways show certificates (a hub with tls: and ca=)."
+        "its address has \(own.count) names already: allow more with \(advice), or have gateways show certificates (a hub "
+          + "with tls: and ca=)"
       }
     }
     guard devices.count < limit || removeLongestAway(of: devices.keys) else { return nil }

@@ -132,15 +132,10 @@ package final class InboundHub: @unchecked Sendable {
   ) {
     candidates.removeAll { $0 === candidate }
     guard !isClosed, let claim, let connection = candidate.connection() else { return candidate.close() }
+    let claimed = claim.name.map { "claims '\($0.text)'" } ?? "claims no name"
     if let names, !(claim.name.map { isCertified($0, by: names) } ?? false) {
-      connection.drain()
-      tell(
-        "A gateway that has dialed says a name that its certificate does not have", &liars,
-        [
-          "name": "\(claim.name?.text ?? "none")",
-          "certificate": "\(names.prefix(Self.mostShown).map(\.visible).joined(separator: " "))",
-        ])
-      return
+      let shown = names.prefix(Self.mostShown).map { "'\($0.visible)'" }.joined(separator: ", ")
+      return refuse(connection, "\(claimed), its certificate is for \(shown.isEmpty ? "no name" : shown)", &liars)
     }
     do throws(BywayError) {
       if let upstream = try upstream(claim, address, names == nil ? peer : nil) {
@@ -148,13 +143,16 @@ package final class InboundHub: @unchecked Sendable {
         return upstream.adopt(connection)
       }
     } catch {
-      connection.drain()
-      return tell("\(error.message)", &crowds, ["name": "\(claim.name?.text ?? "none")"])
+      return refuse(connection, "\(claimed), and \(error.message)", &crowds)
     }
-    connection.drain()
-    tell(
-      "A gateway that has dialed is not one of the devices", &unknownGateways, ["name": "\(claim.name?.text ?? "none")"]
-    )
+    refuse(connection, "\(claimed), which is not one of the devices, or is taken", &unknownGateways)
+  }
+
+  /// Ends the connection of a gateway, which gets the reason too.
+  private func refuse(_ connection: HTTP2ClientConnection, _ reason: String, _ log: inout SparseLog) {
+    let text = "Refused gateway: \(reason)."
+    connection.drain(telling: text)
+    tell("\(text)", &log, [:])
   }
 
   /// How many names of a certificate are logged.
