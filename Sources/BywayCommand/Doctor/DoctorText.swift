@@ -19,19 +19,25 @@ struct DoctorText {
   /// Writes a step as soon as it has a result.
   func write(_ step: LinkStep) throws {
     let (mark, colour) = mark(of: step)
-    let words = self.words(of: step).visible
+    let words = Self.words(of: step).visible
     let title = Self.padded(step.title, to: Self.titleWidth)
     try stream.write("\(title)\(colour(Self.padded(mark, to: Self.markWidth)))\(words)\n")
   }
 
   /// Writes the last line.
   func write(_ report: Report) throws {
-    try stream.write("\n\(style.bold(report.line.visible))\n")
+    try stream.write("\n\(style.bold(Self.lastLine(of: report).visible))\n")
+  }
+
+  /// Returns the last line. It does not repeat a remark, which stands in the line of its step.
+  static func lastLine(of report: Report) -> String {
+    guard case .noted(let diagnosis) = report.verdict else { return report.line }
+    return "\(report.link) works, with the note above." + (diagnosis.command.map { " Run: \($0)" } ?? "")
   }
 
   /// Returns the observation of a step. The last line tells what is wrong.
-  private func words(of step: LinkStep) -> String {
-    if case .wrong = step.outcome, let saw = step.saw { return saw }
+  static func words(of step: LinkStep) -> String {
+    if case .wrong = step.outcome { return step.saw ?? "see below" }
     return [step.saw, step.diagnosis?.sentence].compactMap(\.self).joined(separator: " ")
   }
 
