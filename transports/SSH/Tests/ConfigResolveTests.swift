@@ -92,7 +92,7 @@ struct ConfigResolveTests {
     #expect(settings.password?.variable == "P")
   }
 
-  @Test("lists the keywords that apply and are not understood, with their places")
+  @Test("lists the keywords that apply, are not understood and may matter, with their places")
   func ignored() async throws {
     let file = try folder.write(
       """
@@ -103,6 +103,8 @@ struct ConfigResolveTests {
         User never
       Host *
         ServerAliveInterval 5
+        SendEnv LANG LC_* COLORTERM NO_COLOR
+        GSSAPIAuthentication yes
         IdentityFile /%Z
       """, to: "home/.ssh/config")
     let settings = try await resolve()

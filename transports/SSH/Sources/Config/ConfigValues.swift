@@ -19,7 +19,7 @@ package struct ConfigValues: Sendable, Equatable {
 
   package init() {}
 
-  /// - Returns: `false` if the keyword is not understood.
+  /// - Returns: `false` if the keyword is not understood, and may matter.
   /// - Throws: if its value is not understood.
   package mutating func take(_ line: ConfigLine) throws(ConfigLine.Problem) -> Bool {
     switch line.keyword {
@@ -38,10 +38,18 @@ package struct ConfigValues: Sendable, Equatable {
     case "identityfile":
       let file = try line.word()
       if !identityFiles.contains(file) { identityFiles.append(file) }
-    default: return false
+    default: return Self.irrelevant.contains(line.keyword)
     }
     return true
   }
+
+  /// Keywords that change nothing for a channel without a terminal, a shell or forwarding. Debian's file sets the first ones.
+  private static let irrelevant: Set<String> = [
+    "sendenv", "gssapiauthentication", "gssapidelegatecredentials", "setenv", "forwardagent", "forwardx11",
+    "forwardx11timeout", "forwardx11trusted", "xauthlocation", "requesttty", "escapechar", "enableescapecommandline",
+    "visualhostkey", "controlmaster", "controlpath", "controlpersist", "addkeystoagent", "loglevel", "logverbose",
+    "permitlocalcommand", "localcommand", "ignoreunknown",
+  ]
 
   private mutating func set<Value>(_ path: WritableKeyPath<ConfigValues, Value?>, _ value: Value) {
     if self[keyPath: path] == nil { self[keyPath: path] = value }
