@@ -55,6 +55,14 @@ import Testing
     #expect(names.count > 5 && names.subtracting(known).subtracting(attributes).isEmpty, "\(names.subtracting(known))")
   }
 
+  @Test("the alert on open files comes shortly before the limit of the units")
+  func descriptors() throws {
+    let alert = try text("packaging/prometheus/alerts.yml").firstMatch(of: #/process_open_fds{[^}]*} > ([0-9]+)/#)
+    let unit = try text("packaging/systemd/byway-.service.d/10-byway.conf").firstMatch(of: #/LimitNOFILE=([0-9]+)/#)
+    let (limit, allowed) = (try #require(alert.flatMap { Int($0.1) }), try #require(unit.flatMap { Int($0.1) }))
+    #expect((allowed * 3 / 4..<allowed * 9 / 10).contains(limit))
+  }
+
   @Test("names and labels follow OpenTelemetry in Prometheus's spelling")
   func spelled() {
     #expect(Self.name(of: .serverDuration) == "http_server_request_duration_seconds")
