@@ -9,12 +9,12 @@ import Testing
   @Test("the last line does not repeat a remark, and a step does not repeat the last line")
   func once() {
     let noisy = Diagnosis(.noisyLine, "The line is noisy.", command: "byway links")
-    let noted = Step(title: "noise", outcome: .noted("4 errors.", noisy), duration: .zero)
+    let noted = LinkStep(title: "noise", outcome: .noted("4 errors.", noisy), duration: .zero)
     #expect(DoctorText.words(of: noted) == "4 errors. The line is noisy.")
     #expect(
       DoctorText.lastLine(of: Report(of: "serial:/x", [noted], nil, after: .zero))
         == "serial:/x works, with the note above. Run: byway links")
-    let wrong = Step(title: "noise", outcome: .wrong(noisy, saw: nil), duration: .zero)
+    let wrong = LinkStep(title: "noise", outcome: .wrong(noisy, saw: nil), duration: .zero)
     #expect(DoctorText.words(of: wrong) == "see below")
     #expect(
       DoctorText.lastLine(of: Report(of: "serial:/x", [wrong], nil, after: .zero))

@@ -1,6 +1,8 @@
 import Byway
 import BywayTLS
+import Logging
 import NIOSSL
+import Primitives
 
 /// The files that an address names, and the TLS configuration made from them.
 struct TLSOptions {
@@ -71,6 +73,18 @@ struct TLSOptions {
     // Browsers and curl offer both and speak either. The peer of a link offers its own protocol.
     configuration.applicationProtocols = protocolName == "h2" ? ["h2", "http/1.1"] : [protocolName]
     return try context(configuration)
+  }
+
+  /// Logs a warning if this end's certificate is not valid now: the other end refuses it, and only its user would see that.
+  func warnOfExpiry(_ logger: Logger) {
+    guard let identity, let certificate = try? certificates("cert", identity.cert).first else { return }
+    let now = WallTime.now().seconds
+    let (begin, end) = (Int(certificate.notValidBefore), Int(certificate.notValidAfter))
+    guard !(begin...max(begin, end)).contains(now) else { return }
+    let when = CalendarTime(secondsSinceEpoch: end < now ? end : begin).utc
+    logger.warning(
+      end < now ? "This end's certificate has expired: renew it" : "This end's certificate is not valid yet",
+      metadata: ["file": "\(identity.cert)", end < now ? "expired" : "begins": "\(when)"])
   }
 
   private func context(_ configuration: TLSConfiguration) throws -> NIOSSLContext {

@@ -75,6 +75,7 @@ public struct TLSTransport: Transport {
     _ files: TLSFiles, to address: LinkAddress, context: LinkContext
   ) async throws -> any Channel {
     let (endpoint, tls) = (files.endpoint, files.context)
+    files.options.warnOfExpiry(context.logger)
     let name = files.options.name ?? endpoint.host
     let deadline = context.deadline
     do {
@@ -108,8 +109,10 @@ public struct TLSTransport: Transport {
     let tls = Mutex(try options.serverContext())
     let queue = ChannelQueue()
     let log = HandshakeLog(context.logger)
+    options.warnOfExpiry(context.logger)
     let reread: @Sendable () throws -> @Sendable () -> Void = {
       let renewed = try options.serverContext()
+      options.warnOfExpiry(context.logger)
       return { tls.withLock { $0 = renewed } }
     }
     return try await TCPListener.listen(on: address, at: bind, queue: queue, context: context, reread: reread) {

@@ -2,6 +2,7 @@ import Byway
 import BywayTLS
 import Foundation
 import NIOCore
+import NIOPosix
 import NIOSSL
 import TestPeers
 import TestTools
@@ -50,6 +51,27 @@ import TransportTestSupport
       try await withListener(server.options) { listener in
         let error = await bywayError { try await connect(listener, "ca=\(ca.authority)") }
         #expect(error?.message.contains("has expired") == true)
+      }
+    }
+  }
+
+  @Test("warns of an own certificate that has expired, when it listens and when it dials")
+  func ownExpired() async throws {
+    try await withParties { ca, server, _ in
+      let old = try await ca.issue("old", days: -1)
+      for (own, count) in [(server, 0), (old, 1)] {
+        let record = LogRecord()
+        let context = LinkContext(
+          group: MultiThreadedEventLoopGroup.singleton, logger: record.logger, deadline: .now() + .seconds(10))
+        let address = try LinkAddress("tls://127.0.0.1:0?\(own.options)")
+        let listener = try await transport.listen(on: address, context: context)
+        let warnings = { record.all.count { $0.hasPrefix("warning This end's certificate has expired") } }
+        #expect(warnings() == count, "\(record.all)")
+        let port = try #require(try listener.address.hostPort().port)
+        let near = try LinkAddress("tls://127.0.0.1:\(port)?ca=\(ca.authority)&\(own.options)")
+        try? await transport.connect(to: near, context: context).close().get()
+        #expect(warnings() == 2 * count, "\(record.all)")
+        await listener.close()
       }
     }
   }
