@@ -23,6 +23,18 @@ import Testing
     await gateway.process.stop()
   }
 
+  @Test("a proxy that answers from recordings needs no link")
+  func recorded() async throws {
+    let folder = try TemporaryFolder()
+    let recordings = folder["recordings?"]
+    try FileManager.default.createDirectory(atPath: recordings, withIntermediateDirectories: false)
+    let proxy = try await BywayProcess.proxy(["--replay", recordings, "--listen", "unix:\(folder["p"])"])
+    #expect(proxy.ready == "unix:\(folder["p"]) → recorded:\(folder["recordings"])%3F")
+    let answer = try await Curl.fetch("--unix-socket", folder["p"], "http://localhost/status")
+    #expect(answer.status == 502 && answer.text.contains("has no recording of GET /status"), "\(answer.text)")
+    await proxy.process.stop()
+  }
+
   /// Returns a daemon's standard error, one object per line.
   private func events(_ text: String) throws -> [JSON] {
     try text.split(separator: "\n").map { line in try #require(JSON(parsing: String(line)), "not JSON: \(line)") }

@@ -105,7 +105,7 @@ struct ProxyOptions: MemberOptions {
 
   /// - Throws: ``CommandFailure`` or ``BywayError`` if something is wrong.
   func configuration(transports: TransportRegistry, logger: Logger) throws -> ProxyConfiguration {
-    let main = try devices.isEmpty ? link.link(in: transports) : link.linkIfGiven(in: transports)
+    let main = try main(in: transports)
     guard let listen else {
       throw CommandFailure(
         .usage, "No address is given for clients: add --listen, for example --listen 127.0.0.1:8080.")
@@ -135,6 +135,13 @@ struct ProxyOptions: MemberOptions {
     configuration.logger = logger
     try tlsInterception.apply(to: &configuration)
     return configuration
+  }
+
+  /// Returns the link of the default device. Recorded answers need none.
+  private func main(in transports: TransportRegistry) throws -> Link? {
+    if let link = try link.linkIfGiven(in: transports) { return link }
+    if !devices.isEmpty { return nil }
+    return try interceptors.replay.map { try RecordedLink.link(to: $0) } ?? link.link(in: transports)
   }
 
   func interception(of configuration: ProxyConfiguration, with files: InterceptionFiles) throws -> Interception {
