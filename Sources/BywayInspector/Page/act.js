@@ -105,7 +105,7 @@ export class Actions {
     const lacks = copy.lacking(form, want);
     const inFile = copy.needsFile(want) && want.redacted.includes("the body");
     this.acts.say([
-      `Copied${lacks.length ? ` without ${names(lacks)}, which cannot be read or sent here` : ""}.`,
+      "Copied.", want.hidden.length && `Left out as secret: ${names(want.hidden)}.`, lacks.length && `Left out: ${names(lacks)}.`,
       want.redacted.length && `The copy has placeholders for secrets in ${names(want.redacted)}: ${form === "swift" ? "fill them in" : "it asks for them as SECRET1 and so on"}.`,
       copy.needsFile(want) && `Save its body as body.bin first${inFile ? ", and write the secrets into it" : ""}.`,
       want.secrets.length && `The copy contains secrets: ${names(want.secrets)}.`,

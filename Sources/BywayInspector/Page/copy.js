@@ -68,10 +68,11 @@ function swiftText(text) {
 /** Whether the body is too long for a command, so that it is read from `body.bin`. */
 export const needsFile = (want) => want.body?.length > EMBEDDED;
 
-/** The request to send: `{method, url, fields: [[name, value]], body, missing}`; `missing` says what is hidden or not kept,
-    `redacted` where a secret is to be put in, `secrets` what others should not see. */
+/** The request to send: `{method, url, fields: [[name, value]], body, missing}`; `missing` says what is not kept or cannot be sent,
+    `hidden` which fields are secret, `redacted` where a secret is to be put in, `secrets` what others should not see. */
 export function wanted(detail, body, link) {
   const missing = [];
+  const hidden = [];
   const secrets = [];
   const redacted = [];
   const fields = [];
@@ -81,7 +82,8 @@ export function wanted(detail, body, link) {
     const name = field.name.toLowerCase();
     if (field.mark === "added" || own.has(name) || !TOKEN.test(name)) continue;
     const value = field.mark === "changed" ? field.was ?? field.value : field.value;
-    if (value === undefined || /[\u0000\r\n]/.test(value)) missing.push(name);
+    if (value === undefined) hidden.push(name.replace(/(?<![^-])[a-z]/g, (letter) => letter.toUpperCase()));
+    else if (/[\u0000\r\n]/.test(value)) missing.push(name);
     else {
       fields.push([name, value]);
       if (field.secret) secrets.push(name);
@@ -101,7 +103,7 @@ export function wanted(detail, body, link) {
   const url = `${detail.scheme ?? "http"}://${detail.authority ?? detail.device ?? "device"}${detail.path ?? "/"}`;
   if (isRedacted(url)) redacted.unshift("the path");
   return {
-    method, version: detail.version, url: cleanURL(url), fields, body: body?.length ? body : undefined, missing, redacted, secrets, listener: detail.listener,
+    method, version: detail.version, url: cleanURL(url), fields, body: body?.length ? body : undefined, missing, hidden, redacted, secrets, listener: detail.listener,
     link: link?.upstream ?? link?.address, isProxied: link?.upstream !== undefined,
   };
 }
