@@ -85,7 +85,7 @@ extension Parsing {
           [proxy b]
           nonsense
           """) == [
-            "p.conf, line 1: \"listn\" is not an option that can be set here. Did you mean \"listen\"?",
+            "p.conf, line 1: Unknown option \"listn\". Did you mean \"listen\"?",
             "p.conf, line 2: The value 'soon' is invalid for '--drain <seconds>'. Write a number of seconds, such as 5 or 0.5.",
             "p.conf, line 3: \"gateway\" is not a kind of section here: write [proxy x].",
             "p.conf, line 4: [proxy a is not the beginning of a section: write [proxy NAME], with letters, digits, -, _ and dots.",
@@ -94,6 +94,13 @@ extension Parsing {
             "p.conf, line 8: b is already the name of the section on line 5: choose another.",
             "p.conf, line 9: \"nonsense\" is not a setting: write name = value.",
           ])
+    }
+
+    @Test("an unknown option is reported with its section")
+    func unknown() throws {
+      #expect(
+        try messages("[proxy a]\nlisten = loopback:p\nlnik = loopback:x").first
+          == "p.conf, line 3: Unknown option \"lnik\" in [proxy a]. Did you mean \"link\"?")
     }
 
     @Test("an error without a line is reported with its section")

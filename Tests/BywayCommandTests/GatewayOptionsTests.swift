@@ -122,7 +122,7 @@ extension Parsing {
       arguments: [
         (
           "link = loopback:x\norgin = y",
-          "g.conf, line 2: \"orgin\" is not an option that can be set here. Did you mean \"origin\"?"
+          "g.conf, line 2: Unknown option \"orgin\". Did you mean \"origin\"?"
         ),
         ("drain = soon", "g.conf, line 1: The value 'soon' is invalid for '--drain <seconds>'"),
         ("log-level = loud", "g.conf, line 1: The value 'loud' is invalid for '--log-level <level>'"),
@@ -142,8 +142,8 @@ extension Parsing {
           "origin = unix:a\nlink = loopback:x\norigin = unix:b",
           "g.conf, line 3: origin is already set on line 1: leave one of them out."
         ),
-        ("config = other", "g.conf, line 1: \"config\" is not an option that can be set here."),
-        ("help = x", "g.conf, line 1: \"help\" is not an option that can be set here."),
+        ("config = other", "g.conf, line 1: Unknown option \"config\"."),
+        ("help = x", "g.conf, line 1: Unknown option \"help\"."),
       ])
     func wrongLines(_ text: String, _ message: String) throws {
       let failure = try #require(throws: CommandFailure.self) { try command(file: text) }

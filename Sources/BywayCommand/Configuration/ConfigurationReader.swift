@@ -130,7 +130,8 @@ struct ConfigurationReader<Command: DaemonCommand> {
     let name = "--\(entry.name)"
     guard let option = facts.option(entry.name) else {
       let hint = Spelling.nearest(to: entry.name, among: facts.names).map { " Did you mean \"\($0)\"?" } ?? ""
-      throw file.failure(entry.line, "\"\(entry.name)\" is not an option that can be set here.\(hint)")
+      let place = section.map { " in [\($0.kind) \($0.name)]" } ?? ""
+      throw file.failure(entry.line, "Unknown option \"\(entry.name)\"\(place).\(hint)")
     }
     if section != nil, facts.concernsDaemon(entry.name) {
       throw file.failure(
