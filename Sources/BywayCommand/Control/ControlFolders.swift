@@ -63,6 +63,14 @@ enum ControlFolders {
     return address.withPointer({ connect(descriptor, $0, $1) }) == 0 || errno == EAGAIN || errno == EACCES
   }
 
+  /// The command that gives the daemons of a login a place. Without a login session, systemd has not made the folder.
+  static var remedy: String {
+    let folder = "/run/user/\(geteuid())"
+    if access(folder, W_OK) == 0 { return "export XDG_RUNTIME_DIR=\(folder)" }
+    let other = "/tmp/byway-\(geteuid())"
+    return "mkdir -p -m 700 \(other); export XDG_RUNTIME_DIR=\(other)"
+  }
+
   private static var userBase: String? {
     Environment["XDG_RUNTIME_DIR"].flatMap { $0.hasPrefix("/") ? "\($0)/byway" : nil }
   }

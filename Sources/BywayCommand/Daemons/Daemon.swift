@@ -127,7 +127,7 @@ actor Daemon<Command: DaemonCommand>: Service {
       guard let own = try ControlFolders.own(name) else {
         return logger.notice(
           Self.noControl,
-          metadata: ["reason": "There is no place for it: set XDG_RUNTIME_DIR, or RUNTIME_DIRECTORY as systemd does."])
+          metadata: ["reason": "XDG_RUNTIME_DIR is not set. Before the start, run: \(ControlFolders.remedy)"])
       }
       place = own
     } catch {
