@@ -10,7 +10,7 @@ public struct Device: Sendable {
   public let links: [Link]
 
   /// Creates a device behind one link or several.
-  /// - Throws: ``BywayError`` with code `invalidAddress` if there is no link, or they cannot be links of one device.
+  /// - Throws: `BywayError` with code `invalidAddress` if there is no link, or they cannot be links of one device.
   public init(_ name: DeviceName, title: String? = nil, links: [Link]) throws {
     guard !links.isEmpty else {
       throw BywayError(.invalidAddress, "The device \(name) has no link: write \(name)=LINK.")

@@ -44,7 +44,7 @@ public struct DeviceDirectory: Sendable {
   ///   - patterns: patterns of devices that are not listed.
   ///   - main: the links of the default device, for requests without a device's name; empty: none.
   ///   - suffixes: domains below which names are devices, in addition to `localhost`.
-  /// - Throws: ``BywayError`` with code `invalidAddress` if a name occurs twice, or a suffix is not a domain.
+  /// - Throws: `BywayError` with code `invalidAddress` if a name occurs twice, or a suffix is not a domain.
   public init(
     _ devices: [Device], patterns: [DevicePattern] = [], main: [Link] = [], suffixes: [String] = []
   ) throws {

@@ -23,7 +23,7 @@ package struct DeviceHosts: Sendable, Hashable {
 
   /// Creates the domains below which hosts mean devices.
   /// - Parameter suffixes: domains in addition to `localhost`.
-  /// - Throws: ``BywayError`` with code `invalidAddress`.
+  /// - Throws: `BywayError` with code `invalidAddress`.
   package init(suffixes: [String] = []) throws {
     let given = try suffixes.map { text in
       let bare = text.hasPrefix(".") ? String(text.dropFirst()) : text

@@ -17,7 +17,7 @@ public struct DevicePattern: Sendable {
   ///   - text: a device's name, a part of which is `{name}`.
   ///   - links: link addresses, each with `{name}` in it, the best one first.
   ///   - read: makes a link of an address.
-  /// - Throws: ``BywayError`` with code `invalidAddress`, or an error of `read`.
+  /// - Throws: `BywayError` with code `invalidAddress`, or an error of `read`.
   public init(_ text: String, links: [String], read: @escaping @Sendable (String) throws -> Link) throws {
     guard let place = text.firstRange(of: Self.placeholder) else {
       throw BywayError(.invalidAddress, "\"\(text)\" is not a pattern: \(Self.placeholder) stands for the name.")

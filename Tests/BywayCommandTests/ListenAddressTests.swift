@@ -9,9 +9,10 @@ import UnixTransport
   private let transports = TransportRegistry([UnixTransport(), TCPTransport()])
 
   @Test(
-    "a listen address is a host and a port, a path, or a link address",
+    "a listen address is a port, a host and a port, a path, or a link address",
     arguments: [
-      ("127.0.0.1:8080", "tcp://127.0.0.1:8080"), ("[::1]:0", "tcp://[::1]:0"), ("localhost:80", "tcp://localhost:80"),
+      ("127.0.0.1:8080", "tcp://127.0.0.1:8080"), ("8080", "tcp://127.0.0.1:8080"),
+      ("[::1]:0", "tcp://[::1]:0"), ("localhost:80", "tcp://localhost:80"),
       ("tcp://127.0.0.1:1", "tcp://127.0.0.1:1"), ("unix:/run/p.sock", "unix:/run/p.sock"),
       ("unix:/run/p.sock?mode=0600", "unix:/run/p.sock?mode=0600"),
     ])
@@ -33,7 +34,7 @@ import UnixTransport
 
   @Test(
     "an invalid listen address is refused",
-    arguments: ["8080", "", "/run/p.sock", "127.0.0.1", "127.0.0.1:99999", "tpc://x:1"])
+    arguments: ["80808", "", "/run/p.sock", "127.0.0.1", "127.0.0.1:99999", "tpc://x:1"])
   func refused(_ text: String) {
     #expect(throws: (any Error).self) { try ListenAddress(text).link(in: transports) }
   }
@@ -41,7 +42,7 @@ import UnixTransport
   @Test(
     "an error in an address is reported in terms of --listen",
     arguments: [
-      (":8080", "write 127.0.0.1:8080"), ("8080", "write 127.0.0.1:8080"), ("127.0.0.1:80x", "\"80x\" is not a port"),
+      (":8080", "write 127.0.0.1:8080"), ("80808", "write HOST:PORT"), ("127.0.0.1:80x", "\"80x\" is not a port"),
       ("localhost:99999", "\"99999\" is not a port"), ("proxy", "write HOST:PORT or unix:PATH"),
     ])
   func mistakes(_ text: String, _ message: String) throws {

@@ -1,6 +1,6 @@
 import Byway
 
-/// The address at which a proxy listens, as users write it: `HOST:PORT`, `https://HOST:PORT`, `unix:PATH`, `fd:NAME`, or a whole
+/// The address at which a proxy listens, as users write it: `PORT` of this machine, `HOST:PORT`, `https://HOST:PORT`, `unix:PATH`, `fd:NAME`, or a whole
 /// link address.
 struct ListenAddress: Sendable, Hashable {
   private let text: String
@@ -12,7 +12,9 @@ struct ListenAddress: Sendable, Hashable {
     // Users write https for TLS, as browsers do.
     let text = text.hasPrefix("https://") ? "tls" + text.dropFirst(5) : text
     // "localhost:80" is a host and a port although it looks like a scheme and a path; "fd:3" is a scheme and a name.
-    if !Self.isDescriptor(text), LinkAddress.HostPort(text)?.port != nil {
+    if UInt16(text) != nil {
+      self.text = "tcp://127.0.0.1:\(text)"
+    } else if !Self.isDescriptor(text), LinkAddress.HostPort(text)?.port != nil {
       self.text = "tcp://" + text
     } else if let mistake = Self.mistake(in: text, of: option) {
       throw CommandFailure(.usage, "\(option) \(text): \(mistake)")
@@ -26,8 +28,7 @@ struct ListenAddress: Sendable, Hashable {
   /// Describes the mistake in a text that was meant to be a host and a port. Returns `nil` if it may be a link address.
   private static func mistake(in text: String, of option: String) -> String? {
     guard let colon = text.lastIndex(of: ":") else {
-      let isPort = UInt16(text) != nil
-      return isPort ? "write 127.0.0.1:\(text)." : "write HOST:PORT or unix:PATH, for example 127.0.0.1:8080."
+      return "write HOST:PORT or unix:PATH, for example 127.0.0.1:8080."
     }
     let (host, port) = (text[..<colon], text[text.index(after: colon)...])
     if host.isEmpty { return "write 127.0.0.1:\(port) for this machine, or 0.0.0.0:\(port) with \(option)-anywhere." }

@@ -11,7 +11,10 @@ struct GatewayOptions: MemberOptions {
   @Option(help: "Accept HTTP on this link, an address or a name; may be repeated.", completion: .links)
   var link: [String] = []
 
-  @Option(help: "Forward to http://HOST[:PORT], https://HOST[:PORT], unix:PATH, h2c://HOST[:PORT] or h2c+unix:PATH.")
+  @Option(
+    help:
+      "Forward to http://HOST[:PORT], PORT, HOST:PORT, https://HOST[:PORT], unix:PATH, h2c://HOST[:PORT] or h2c+unix:PATH."
+  )
   var origin: String?
 
   @Option(
@@ -84,7 +87,7 @@ struct GatewayOptions: MemberOptions {
     guard let originText = origin else {
       throw CommandFailure(.usage, "A gateway needs an origin: add --origin, for example --origin http://127.0.0.1:80.")
     }
-    let origin = try OptionValue.of("--origin") { try Origin(originText) }
+    let origin = try OptionValue.of("--origin") { try OriginArgument.origin(originText) }
     var configuration = GatewayConfiguration(links: try links(in: transports), origin: origin)
     configuration.allowed = try allowRules()
     configuration.allowedUpgrades = try UpgradeProtocol.allowed(allowUpgrade)
@@ -120,7 +123,7 @@ struct GatewayOptions: MemberOptions {
   /// Checks the given values that the parser leaves as text.
   func check(transports: TransportRegistry) throws {
     _ = try links(in: transports)
-    if let origin { _ = try OptionValue.of("--origin") { try Origin(origin) } }
+    if let origin { _ = try OptionValue.of("--origin") { try OriginArgument.origin(origin) } }
     _ = try allowRules()
     _ = try UpgradeProtocol.allowed(allowUpgrade)
     _ = try proxy()

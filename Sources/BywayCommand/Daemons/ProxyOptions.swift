@@ -13,7 +13,7 @@ struct ProxyOptions: MemberOptions {
   @Option(
     help: .value(
       "address",
-      "Where clients connect: 127.0.0.1:PORT, unix:PATH, fd:NAME, or https://HOST:PORT?cert=FILE&key=FILE, with &ca=FILE "
+      "Where clients connect: PORT or 127.0.0.1:PORT, unix:PATH, fd:NAME, or https://HOST:PORT?cert=FILE&key=FILE, with &ca=FILE "
         + "for those of other machines. (required)"))
   var listen: String?
 

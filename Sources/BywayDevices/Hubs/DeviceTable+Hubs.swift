@@ -4,7 +4,7 @@ import NIOCore
 // Devices whose gateways dial.
 extension DeviceTable {
   /// Listens for gateways on the hubs that are not open yet. Any thread.
-  /// - Throws: ``BywayError`` if an address cannot be listened on.
+  /// - Throws: `BywayError` if an address cannot be listened on.
   func prepareHubs(
     of directory: DeviceDirectory, _ terms: OpenDevice.Terms, in preparation: inout Preparation
   ) async throws {

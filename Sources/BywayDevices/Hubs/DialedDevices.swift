@@ -41,7 +41,7 @@ struct DialedDevices {
   ///   - peer: the peer that claims the name; `nil` if a certificate has it.
   ///   - make: makes a new device.
   /// - Returns: `nil` if there are too many.
-  /// - Throws: ``BywayError`` if the peer has too many.
+  /// - Throws: `BywayError` if the peer has too many.
   mutating func device(
     named name: DeviceName, from peer: HubPeer?, _ make: () -> DialedDevice
   ) throws(BywayError) -> DialedDevice? {

@@ -54,7 +54,7 @@ package final class DeviceTable: @unchecked Sendable {
   // MARK: Look-up
 
   /// Returns the device of a request's authority, or the default one.
-  /// - Throws: ``BywayError`` with code `misdirected` if there is no such device.
+  /// - Throws: `BywayError` with code `misdirected` if there is no such device.
   package func device(for request: borrowing ExchangeHead) throws(BywayError) -> any Upstream {
     if directory.isUnnamed { return try mainDevice() }
     guard let authority = request.authority, let meaning = directory.hosts.meaning(of: authority) else {
@@ -67,7 +67,7 @@ package final class DeviceTable: @unchecked Sendable {
     }
   }
 
-  /// - Throws: ``BywayError`` with code `misdirected` if there is no such device.
+  /// - Throws: `BywayError` with code `misdirected` if there is no such device.
   package func device(named name: DeviceName) throws(BywayError) -> any Upstream {
     if let device = named[name] { return device.upstream }
     if let device = directory[name] {
@@ -96,7 +96,7 @@ package final class DeviceTable: @unchecked Sendable {
 
   private static let wasShutDown = BywayError(.cancelled, "The client was shut down.", processing: .none)
 
-  /// - Throws: ``BywayError`` with code `misdirected` if there is none.
+  /// - Throws: `BywayError` with code `misdirected` if there is none.
   package func mainDevice() throws(BywayError) -> any Upstream {
     if directory.main.isEmpty {
       throw BywayError(
@@ -170,7 +170,7 @@ package final class DeviceTable: @unchecked Sendable {
   }
 
   /// Listens where gateways of a directory dial, unless that is open already. Any thread.
-  /// - Throws: ``BywayError`` if an address cannot be listened on; then nothing has changed.
+  /// - Throws: `BywayError` if an address cannot be listened on; then nothing has changed.
   package func prepare(_ directory: DeviceDirectory, _ terms: OpenDevice.Terms) async throws -> Preparation {
     let known = try await eventLoop.submit { self.opened }.get()
     var preparation = Preparation()

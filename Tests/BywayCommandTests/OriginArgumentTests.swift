@@ -1,0 +1,23 @@
+import BywayGateway
+import Testing
+
+@testable import BywayCommand
+
+@Suite("Origins as arguments") struct OriginArgumentTests {
+  @Test(
+    "an origin is its address, a port of this machine, or a host and a port",
+    arguments: [
+      ("8000", "http://127.0.0.1:8000"), ("127.0.0.1:8000", "http://127.0.0.1:8000"),
+      ("localhost:8000", "http://localhost:8000"), ("[::1]:80", "http://[::1]:80"),
+      ("http://printer", "http://printer"), ("unix:/run/app.sock", "unix:/run/app.sock"),
+      ("h2c://127.0.0.1:50051", "h2c://127.0.0.1:50051"),
+    ])
+  func forms(_ text: String, _ origin: String) throws {
+    #expect(try OriginArgument.origin(text).text == origin)
+  }
+
+  @Test("other texts are refused", arguments: ["", "80808", "printer", "htp://x", "127.0.0.1:99999", "http:"])
+  func refused(_ text: String) {
+    #expect(throws: (any Error).self) { try OriginArgument.origin(text) }
+  }
+}
