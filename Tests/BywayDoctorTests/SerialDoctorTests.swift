@@ -67,6 +67,19 @@ import Testing
     await gateway.stop(within: .zero)
   }
 
+  @Test("byway request on a line in use goes through the proxy that uses it")
+  func requestThroughProxy() async throws {
+    let rig = try LineRig()
+    let gateway = try await rig.gateway()
+    let proxy = try await BywayProcess.proxy(["--link", rig.near, "--listen", "127.0.0.1:0"])
+    #expect(try await Curl.fetch("http://\(proxy.endpoint())/").status == 200)
+    let result = try await BywayProcess.run(["request", "--link", rig.near, "-d", "x", "-w", "%{http_code}", "/"])
+    #expect(result.exitCode == 0 && result.text == "200", "\(result.text) \(result.errorText)")
+    #expect(result.errorText.contains("the request goes through it"), "\(result.errorText)")
+    await proxy.process.stop()
+    await gateway.stop(within: .zero)
+  }
+
   @Test("the doctor reports a proxy that receives nothing on its line")
   func proxyOnDeadLine() async throws {
     let rig = try LineRig()

@@ -60,7 +60,9 @@ struct RequestCommand: AsyncParsableCommand {
     let timedOut = BywayError(.timedOut, "The request did not end within --max-time.")
     defer { if let writeOut { writeOut.write(record.facts, to: .output) } }
     try await DoctorAdvice.ifFails(link) {
-      try await withTimeLimit(maxTime.map { Duration($0.amount) }, throwing: timedOut) { try await transfer.run() }
+      try await withTimeLimit(maxTime.map { Duration($0.amount) }, throwing: timedOut) {
+        try await transfer.run(in: CommandContext.transports)
+      }
     }
   }
 

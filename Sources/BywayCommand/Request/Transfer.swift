@@ -1,4 +1,5 @@
 import Byway
+import BywayDoctor
 import HTTPTypes
 import NIOCore
 import Primitives
@@ -10,7 +11,7 @@ struct Transfer: Sendable {
     let showsHead, failsOnStatus, isVerbose, isSilent: Bool
   }
 
-  let link: Link
+  private(set) var link: Link
   let request: Request
   /// The interceptors in order from the user to the link.
   let interceptors: [any Interceptor]
@@ -20,7 +21,27 @@ struct Transfer: Sendable {
   let resumes: Bool
   let look: Look
 
-  func run() async throws {
+  /// Sends the request over the link, or through the proxy of this machine that uses the link's port.
+  func run(in transports: TransportRegistry) async throws {
+    do {
+      try await run()
+    } catch let error as BywayError {
+      // A body that can be read once may have been read in part.
+      guard let taken = error.cause as? PortTaken, request.body.isReplayable,
+        let (proxy, _) = await LinkProxy.find(of: taken.processID, in: transports)
+      else { throw error }
+      await proxy.shutDown()
+      if !look.isSilent {
+        StandardStream.error.writeLine(
+          "byway: The proxy at \(proxy.address) uses \(link.address): the request goes through it.")
+      }
+      var transfer = self
+      transfer.link = try transports.link(proxy.address)
+      try await transfer.run()
+    }
+  }
+
+  private func run() async throws {
     let client = client()
     if resumes, let file {
       try await resume(file, with: client)
