@@ -5,7 +5,7 @@ import Testing
 @Suite struct TransportRegistryTests {
   private struct Pigeon: Transport {
     let scheme: String
-    let options = [LinkOption("mode", "permission bits")]
+    var options = [LinkOption("mode", "permission bits")]
 
     func check(_ address: LinkAddress) throws {
       if address.path.isEmpty { throw BywayError(.invalidAddress, "A pigeon needs a loft.") }
@@ -40,6 +40,16 @@ import Testing
   func misspelt(_ text: String, _ hint: String) {
     let error = #expect(throws: BywayError.self) { try registry.link(text) }
     #expect(error?.message.contains(hint) == true, "\(error?.message ?? "")")
+  }
+
+  @Test("hyphens and underscores in the names of options are equal")
+  func spelling() throws {
+    let options = [LinkOption("loft_key", "a key"), LinkOption("seed-mix", "food")]
+    let registry = TransportRegistry([Pigeon(scheme: "unix", options: options)])
+    for text in ["unix:/x?loft-key=1&seed_mix=2", "unix:/x?loft_key=1&seed-mix=2"] {
+      let address = try registry.link(text).address
+      #expect(address[option: "loft_key"] == "1" && address[option: "seed-mix"] == "2" && address.text == text)
+    }
   }
 
   @Test("the transport validates its own address")

@@ -73,6 +73,15 @@ public struct LinkAddress: Sendable, Hashable {
     LinkAddress(self, options: options + [option])
   }
 
+  /// The same address with the known spelling of options that differ in hyphens and underscores only: `known-hosts` for `known_hosts`.
+  func spellingOptions(as known: [String]) -> LinkAddress {
+    func plain(_ name: String) -> String { name.replacing("_", with: "-") }
+    let spelt = options.map { option in
+      Option(name: known.first { plain($0) == plain(option.name) } ?? option.name, value: option.value)
+    }
+    return spelt == options ? self : LinkAddress(self, options: spelt)
+  }
+
   /// The value of an option; the last one where it is given twice.
   public subscript(option name: String) -> String? {
     options.last { $0.name == name }?.value

@@ -37,6 +37,7 @@ public struct TransportRegistry: Sendable {
         "Unknown link scheme \"\(address.scheme)\".\(Spelling.hint(for: address.scheme, among: schemes))")
     }
     let known = (transport.options + LinkOption.common).map(\.name)
+    let address = address.spellingOptions(as: known)
     for option in address.options where !known.contains(option.name) {
       throw BywayError(
         .unknownOption,
