@@ -2,7 +2,7 @@
 
 # Makes warnings of this package errors; Package.swift reads this variable.
 check release install deb size: export WARNINGS_AS_ERRORS := 1
-release install deb size cost reference-c test test-device soak soak-daemons faults bench bench-serial: export SMALL_COMMAND := 1
+release install deb size screenshot cost reference-c test test-device soak soak-daemons faults bench bench-serial: export SMALL_COMMAND := 1
 
 SOURCES := Package.swift Sources Tests transports Fuzz Benchmarks $(wildcard examples)
 
@@ -17,7 +17,7 @@ RELEASE := -c release --static-swift-stdlib --disable-local-rpath --product bywa
   -Xswiftc -use-ld=lld -Xlinker --gc-sections -Xlinker --no-export-dynamic -Xlinker --icf=all -Xlinker -s \
   -Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker scripts/release.ld $(RELR)
 
-.PHONY: build size cost reference-c test test-device soak soak-daemons faults demo docs format lint files check release install deb bench bench-serial examples \
+.PHONY: build size screenshot cost reference-c test test-device soak soak-daemons faults demo docs format lint files check release install deb bench bench-serial examples \
   dependencies peers clean
 
 build: dependencies
@@ -94,6 +94,10 @@ size: dependencies
 	swift build $(RELEASE) -Xlinker -Map=.build/byway.map
 	scripts/size-of-parts .build/byway.map
 	@stat -c '%n: %s bytes' "$$(swift build $(RELEASE) --show-bin-path)/byway"
+
+# The picture in README.md: scripts/take-screenshot.
+screenshot: release peers
+	scripts/take-screenshot "$$(swift build $(RELEASE) --show-bin-path)/byway"
 
 # Fails if a request takes more instructions than Benchmarks/instructions.py allows.
 cost: release peers
