@@ -275,6 +275,10 @@ let package = Package(
       name: "URLSessionProbe",
       dependencies: ["Byway", "BywayGateway", "BywayURLSession", "LoopbackTransport", nioCore, httpTypes],
       path: "Tests/URLSessionProbe", swiftSettings: settings),
+    // The app of docs/guides/urlsession-on-linux.md, which Tests/Guides runs.
+    .executableTarget(
+      name: "GuideApp", dependencies: ["Byway", "BywayURLSession", "SerialTransport", "UnixTransport"],
+      path: "Tests/Guides/App", swiftSettings: settings),
     tests(
       "BywayURLSessionTests",
       [

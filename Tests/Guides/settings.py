@@ -1,0 +1,203 @@
+"""The peers behind each guide, and the names that the test replaces.
+
+Hardware becomes an emulated line or a real server on this machine, and each fixed port or path a free one. Each table is complete: a key
+that the page does not contain is a fault, and so is a port, device or folder of the system that remains in a command.
+"""
+
+import json
+import re
+
+import peers
+from page import Fault
+
+# What a command may still name after the replacements.
+REAL = re.compile(r"/dev/tty|/run/(?!/)|/var/|/etc/|(?<![\w.])0\.0\.0\.0|:(?:80|8080|8443|7000|60000)\b")
+
+
+class Setting:
+    """What a page needs besides the command. Subclasses add to `replaced`, and start peers in `start`."""
+
+    def __init__(self, folder, tools):
+        self.folder = folder
+        self.tools = tools
+        self.started = []
+        self.replaced = {}
+        self.programs = folder / "programs"
+        self.programs.mkdir()
+        (self.programs / "byway").symlink_to(tools.byway.resolve())
+
+    def start(self, page):
+        pass
+
+    def stop(self):
+        for peer in reversed(self.started):
+            peer.stop()
+
+    def before(self, command):
+        """Checks a command, or waits for what a reader would wait for."""
+        known = re.sub(re.escape(str(self.folder)) + r"[^\s'\"]*", "", command)
+        if found := REAL.search(known):
+            raise Fault(f": {command} names {found[0]} of the system: replace it in settings.py")
+
+    def stand_in(self, name, script):
+        """Adds a program in the place of one that would change this machine."""
+        path = self.programs / name
+        path.write_text(f"#!/bin/bash\n{script}\n")
+        path.chmod(0o755)
+
+
+class SerialConsole(Setting):
+    """nginx is the router's web server, and an emulated line the cable."""
+
+    def __init__(self, folder, tools):
+        super().__init__(folder, tools)
+        self.web, self.proxy = peers.free_port(), peers.free_port()
+        self.replaced = {
+            "/dev/ttyS0": f"{folder}/router",
+            "/dev/ttyUSB0": f"{folder}/laptop",
+            "http://127.0.0.1:80\n": f"http://127.0.0.1:{self.web}\n",
+            "127.0.0.1:8080": f"127.0.0.1:{self.proxy}",
+        }
+        # A login on the console that this command ends; others fail.
+        self.stand_in("sudo", 'exec "$@"')
+        self.stand_in("systemctl", '[ "$*" = "disable --now serial-getty@ttyS0" ]')
+
+    def start(self, page):
+        self.started.append(peers.Nginx(self.folder, self.web, {"/": "<title>Router</title>\n"}))
+        self.started.append(peers.Line(self.tools.byway, 115200, self.folder / "laptop", self.folder / "router"))
+
+
+class USBPrinter(Setting):
+    """nginx is ipp-usb with the printer's web page, and sshd the login to the computer that the printer is plugged into."""
+
+    def __init__(self, folder, tools):
+        super().__init__(folder, tools)
+        self.web, self.proxy, self.login = peers.free_port(), peers.free_port(), peers.SSH(folder)
+        self.replaced = {
+            "ssh://pi@desk.lan?tcp=127.0.0.1:60000&http=1.1": f"{self.login.address}?tcp=127.0.0.1:{self.web}&http=1.1&{self.login.options}",
+            "http://localhost:60000/": f"http://localhost:{self.web}/",
+            "127.0.0.1:8080": f"127.0.0.1:{self.proxy}",
+        }
+
+    def start(self, page):
+        self.started.append(peers.Nginx(self.folder, self.web, {"/": "<title>LaserJet</title>\n"}))
+        self.started.append(self.login)
+        self.login.start()
+
+
+class DockerOverSSH(Setting):
+    """Podman's service is the server's Docker. The clients are docker and the command."""
+
+    def __init__(self, folder, tools):
+        super().__init__(folder, tools)
+        self.login = peers.SSH(folder)
+        self.replaced = {
+            "ssh://me@server.example/var/run/docker.sock?http=1.1":
+                f"{self.login.address}{folder}/podman.sock?http=1.1&{self.login.options}",
+            # The image of the service.
+            " debian ": " box ",
+        }
+
+    def start(self, page):
+        self.started.append(peers.Podman(self.folder))
+        self.started.append(self.login)
+        self.login.start()
+
+
+class Fleet(Setting):
+    """Two nginx are the web servers of the devices. The certificates are those that the page makes."""
+
+    def __init__(self, folder, tools):
+        super().__init__(folder, tools)
+        self.web, self.other, self.hub, self.proxy = (peers.free_port() for _ in range(4))
+        self.replaced = {
+            "tls://0.0.0.0:7000": f"tls://127.0.0.1:{self.hub}",
+            # `name=` keeps the check of the name in the hub's certificate.
+            "tls://hub.example:7000?": f"tls://127.0.0.1:{self.hub}?name=hub.example&",
+            "127.0.0.1:8080": f"127.0.0.1:{self.proxy}",
+            "localhost:8080": f"localhost:{self.proxy}",
+            "http://127.0.0.1:80 ": f"http://127.0.0.1:{self.web} ",
+            "http://127.0.0.1:81 ": f"http://127.0.0.1:{self.other} ",
+        }
+
+    def start(self, page):
+        self.started.append(peers.Nginx(self.folder / "printer", self.web, {"/status": "printer: ready\n"}))
+        self.started.append(peers.Nginx(self.folder / "camera", self.other, {"/status": "camera: recording\n"}))
+
+    def before(self, command):
+        super().before(command)
+        # A gateway does not print when its hub has accepted it.
+        if command.startswith("curl "):
+            peers.wait_for(f"http://localhost:{self.proxy}/devices.json", lambda text: text.count('"state":"up"') == 2)
+
+
+class URLSession(Setting):
+    """The app is a built product of this package with the listing of the page."""
+
+    def __init__(self, folder, tools):
+        super().__init__(folder, tools)
+        self.web = peers.free_port()
+        self.replaced = {
+            "/tmp/device.sock": f"{folder}/device.sock",
+            "/dev/ttyS0": f"{folder}/far",
+            "/dev/ttyUSB0": f"{folder}/near",
+            "http://127.0.0.1:80\n": f"http://127.0.0.1:{self.web}\n",
+            "$ swift run app ": f"$ {tools.products.resolve()}/GuideApp ",
+        }
+
+    def start(self, page):
+        [manifest], [app] = page.listings["manifest"], page.listings["swift"]
+        if app != peers.path("Tests/Guides/App/Main.swift").read_text():
+            raise Fault(f"{page.path.name}: its app is not Tests/Guides/App/Main.swift")
+        self.check_manifest(page, manifest, app)
+        self.started.append(peers.Nginx(self.folder, self.web, {"/status": "{\"celsius\": 21.5}"}))
+        self.started.append(peers.Line(self.tools.byway, 115200, self.folder / "near", self.folder / "far"))
+
+    def check_manifest(self, page, text, app):
+        """The manifest of the page is valid, and names products of this package that the app imports."""
+        package = json.loads(peers.manifest(self.folder, text))
+        ours = json.loads(peers.manifest_here())
+        products = {product["name"] for product in ours["products"]}
+        used = {dependency["product"][0] for target in package["targets"] for dependency in target["dependencies"]}
+        imported = set(re.findall(r"^import (\w+)", app, re.M)) - {"Foundation", "FoundationNetworking"}
+        if not used <= products or used != imported:
+            raise Fault(f"{page.path.name}: the manifest uses {used}, the app {imported}")
+
+
+class BadLine(Setting):
+    """The line is the page's own."""
+
+    def __init__(self, folder, tools):
+        super().__init__(folder, tools)
+        self.replaced = {"/tmp/": f"{folder}/"}
+
+
+class Phones(Setting):
+    """nginx is the device, and curl the phone's browser. Names are those of the page; only the address is another."""
+
+    def __init__(self, folder, tools):
+        super().__init__(folder, tools)
+        self.web, self.proxy = peers.free_port(), peers.free_port()
+        self.replaced = {
+            "/run/byway.sock": f"{folder}/byway.sock",
+            "https://0.0.0.0:8443": f"https://127.0.0.1:{self.proxy}",
+            "http://127.0.0.1:80\n": f"http://127.0.0.1:{self.web}\n",
+            "$ curl ": f"$ curl -sS --connect-to hub.lan:8443:127.0.0.1:{self.proxy} ",
+        }
+
+    def before(self, command):
+        super().before(command.replace("hub.lan:8443", ""))
+
+    def start(self, page):
+        self.started.append(peers.Nginx(self.folder, self.web, {"/": "<title>Heating</title>\n"}))
+
+
+SETTINGS = {
+    "serial-console.md": SerialConsole,
+    "usb-printer.md": USBPrinter,
+    "docker-over-ssh.md": DockerOverSSH,
+    "devices-that-dial.md": Fleet,
+    "urlsession-on-linux.md": URLSession,
+    "bad-line.md": BadLine,
+    "phones.md": Phones,
+}
