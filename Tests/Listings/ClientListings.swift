@@ -11,7 +11,7 @@ import UnixTransport
 
 // What texts show of the client's side and no example has. Compiled, and never run.
 
-/// README.md
+/// docs/features.md
 func fiveLines() async throws {
   let client = try BywayClient(link: "unix:/run/byway.sock", transports: [UnixTransport()])
   let response = try await client.get("http://device/status")
