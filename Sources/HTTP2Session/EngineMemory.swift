@@ -22,10 +22,20 @@ final class EngineMemory {
   private static let headerSize = 16
   /// The number of free pieces of one size that are kept.
   private static let keptCount = 128
-  /// The sizes that nghttp2 needs for a stream, a queued frame, and the fields of a head.
-  private var shelves = [64, 128, 256, 512].map { Shelf(size: $0) }
+  /// The size of the smallest pieces that are kept; those of each further shelf are twice as large. nghttp2 needs them for a stream, a
+  /// queued frame, and the fields of a head.
+  private static let smallestSize = 64
+  private static let shelfCount = 4
+  /// One place for each size. An array would check at each use whether it is shared.
+  private let shelves: UnsafeMutableBufferPointer<Shelf>
+
+  init() {
+    shelves = .allocate(capacity: Self.shelfCount)
+    for index in shelves.indices { shelves.initializeElement(at: index, to: Shelf(size: Self.smallestSize << index)) }
+  }
 
   deinit {
+    defer { shelves.deinitialize().deallocate() }
     for shelf in shelves {
       var next = shelf.first
       while let piece = next {
@@ -51,11 +61,17 @@ final class EngineMemory {
   }
 
   func take(_ size: Int) -> UnsafeMutableRawPointer? {
-    guard let index = shelves.firstIndex(where: { size <= $0.size }) else { return make(size, shelf: nil) }
+    let index = Self.shelf(for: size)
+    guard index < Self.shelfCount else { return make(size, shelf: nil) }
     guard let piece = shelves[index].first else { return make(shelves[index].size, shelf: Int8(index)) }
     shelves[index].first = piece.load(as: UnsafeMutableRawPointer?.self)
     shelves[index].count -= 1
     return piece
+  }
+
+  /// Returns the index of the smallest size that is enough; larger than any index if none is.
+  private static func shelf(for size: Int) -> Int {
+    size <= smallestSize ? 0 : Int.bitWidth - (size - 1).leadingZeroBitCount - smallestSize.trailingZeroBitCount
   }
 
   private func make(_ size: Int, shelf: Int8?) -> UnsafeMutableRawPointer? {

@@ -1,18 +1,19 @@
 /// Decides when a connection's reads are held back. They stop when the number of unconsumed bytes reaches a limit, and continue
 /// when half of them are consumed.
+@usableFromInline
 package struct ReadGate {
   private static let usual = 256 * 1024
 
   private var readAhead: ReadAhead?
   private var borrowed = 0
-  private var limit = usual
-  private var unconsumed = 0
-  package private(set) var isHeldBack = false
+  @usableFromInline private(set) var limit = usual
+  @usableFromInline private(set) var unconsumed = 0
+  @usableFromInline package private(set) var isHeldBack = false
 
   package init() {}
 
   /// The number of bytes that may be read before reads are held back.
-  package var room: Int { limit - unconsumed }
+  @inlinable package var room: Int { limit - unconsumed }
 
   package mutating func received(_ bytes: Int) {
     unconsumed += bytes
