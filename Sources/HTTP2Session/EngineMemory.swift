@@ -25,19 +25,12 @@ final class EngineMemory {
   /// The size of the smallest pieces that are kept; those of each further shelf are twice as large. nghttp2 needs them for a stream, a
   /// queued frame, and the fields of a head.
   private static let smallestSize = 64
-  private static let shelfCount = 4
-  /// One place for each size. An array would check at each use whether it is shared.
-  private let shelves: UnsafeMutableBufferPointer<Shelf>
-
-  init() {
-    shelves = .allocate(capacity: Self.shelfCount)
-    for index in shelves.indices { shelves.initializeElement(at: index, to: Shelf(size: Self.smallestSize << index)) }
-  }
+  /// An array would check at each use whether it is shared.
+  private var shelves = InlineArray<4, Shelf> { Shelf(size: smallestSize << $0) }
 
   deinit {
-    defer { shelves.deinitialize().deallocate() }
-    for shelf in shelves {
-      var next = shelf.first
+    for index in shelves.indices {
+      var next = shelves[index].first
       while let piece = next {
         next = piece.load(as: UnsafeMutableRawPointer?.self)
         free(piece - Self.headerSize)
@@ -62,7 +55,7 @@ final class EngineMemory {
 
   func take(_ size: Int) -> UnsafeMutableRawPointer? {
     let index = Self.shelf(for: size)
-    guard index < Self.shelfCount else { return make(size, shelf: nil) }
+    guard index < shelves.count else { return make(size, shelf: nil) }
     guard let piece = shelves[index].first else { return make(shelves[index].size, shelf: Int8(index)) }
     shelves[index].first = piece.load(as: UnsafeMutableRawPointer?.self)
     shelves[index].count -= 1

@@ -191,9 +191,8 @@ extension HTTP1ClientConnection: ConnectionOwner {
     switch consume event {
     case .informational(let fields):
       exchange?.informational(fields)
-    case .head(var fields, let isComplete):
-      upgrade?.markRefusal(&fields)
-      (isComplete ? release() : exchange)?.responseBegan(fields, isComplete: isComplete)
+    case .head(let fields, let isComplete):
+      responseBegan(fields, isComplete: isComplete)
     case .upgraded(let head):
       upgraded(head)
     case .data(let bytes):
@@ -205,6 +204,13 @@ extension HTTP1ClientConnection: ConnectionOwner {
     case .failed(let failure):
       driver.fail(explain(failure))
     }
+  }
+
+  /// - Parameter fields: the head. It has no other owner, so that it can be changed in place.
+  private func responseBegan(_ fields: consuming FieldSection, isComplete: Bool) {
+    upgrade?.markRefusal(&fields)
+    let exchange = isComplete ? release() : exchange
+    exchange?.responseBegan(fields, isComplete: isComplete)
   }
 
   /// Releases the connection after a complete response: it may serve the next exchange before this one is notified.
