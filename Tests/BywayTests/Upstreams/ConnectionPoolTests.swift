@@ -9,7 +9,7 @@ import Testing
   private static let lost = BywayError(.linkLost, "lost", processing: .none)
 
   /// A pool in a state of the table, and the connection that the events are about.
-  private struct Scene<Mode: FakeMode> {
+  private struct Scene<Mode: FakeMode>: ~Copyable {
     var bench: PoolBench<Mode>
     var connection = FakeConnection<Mode>(link: 1)
   }
@@ -71,7 +71,7 @@ import Testing
     return scene
   }
 
-  private static func name(_ pool: PoolBench<OneAtATime>.Pool) -> String {
+  private static func name(_ pool: borrowing PoolBench<OneAtATime>.Pool) -> String {
     switch pool.life {
     case .retired: "retired"
     case .shutDown: "shut down"
@@ -123,7 +123,7 @@ import Testing
     return scene
   }
 
-  private static func name(_ pool: PoolBench<ManyAtOnce>.Pool) -> String {
+  private static func name(_ pool: borrowing PoolBench<ManyAtOnce>.Pool) -> String {
     switch pool.life {
     case .retired: "retired"
     case .shutDown: "shut down"
@@ -157,7 +157,7 @@ import Testing
 
   private static func check<Mode: FakeMode>(
     _ heading: String, _ events: Events<Mode>, _ scene: (String) -> Scene<Mode>,
-    _ name: (PoolBench<Mode>.Pool) -> String
+    _ name: (borrowing PoolBench<Mode>.Pool) -> String
   ) throws {
     let rows = try table(heading)
     let states = try #require(rows.first).dropFirst()

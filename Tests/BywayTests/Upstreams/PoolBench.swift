@@ -59,7 +59,7 @@ final class FakeRequest: WaitingExchange {
 }
 
 /// A pool in virtual time whose actions are recorded in words, and not carried out.
-struct PoolBench<Mode: FakeMode> {
+struct PoolBench<Mode: FakeMode>: ~Copyable {
   typealias Pool = ConnectionPool<FakeConnection<Mode>>
 
   var pool: Pool

@@ -4,8 +4,9 @@ import NIOCore
 ///
 /// A pure state machine: time and random numbers are arguments, and each event leads to actions for the owner, in their order:
 /// ``nextAction(_:at:)``. It reads the properties of its connections and exchanges, and calls none of their functions that change
-/// anything. docs/design/connection-pool.md has the table of states and events.
-struct ConnectionPool<Connection: PooledConnection> {
+/// anything. docs/design/connection-pool.md has the table of states and events. It cannot be copied, because a question about its state
+/// would copy it, and each request asks two.
+struct ConnectionPool<Connection: PooledConnection>: ~Copyable {
   typealias Request = Connection.Request
   typealias Trial = ConnectionTrial<Connection>
 
