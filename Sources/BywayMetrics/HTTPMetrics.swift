@@ -21,21 +21,41 @@ public final class HTTPMetrics: ExchangeObserver {
     let upstream: String?
   }
 
-  /// The metrics for the end of an exchange: found with one look-up, and retained as one object.
+  /// The metrics for the end of an exchange: found with one look-up. Each part is retained as one object.
   private final class Ended: Sendable {
-    struct Server: Sendable {
+    final class Server: Sendable {
       let active: any MeterHandler
       let duration: any TimerHandler
       let requestSize: any RecorderHandler
       let responseSize: any RecorderHandler
+
+      init(
+        active: any MeterHandler, duration: any TimerHandler, requestSize: any RecorderHandler,
+        responseSize: any RecorderHandler
+      ) {
+        self.active = active
+        self.duration = duration
+        self.requestSize = requestSize
+        self.responseSize = responseSize
+      }
+    }
+
+    final class Upstream: Sendable {
+      let sent: Sent
+      let duration: any TimerHandler
+
+      init(sent: Sent, duration: any TimerHandler) {
+        self.sent = sent
+        self.duration = duration
+      }
     }
 
     /// `nil` if this program itself is the client.
     let server: Server?
     /// `nil` if it was not sent.
-    let upstream: (sent: Sent, duration: any TimerHandler)?
+    let upstream: Upstream?
 
-    init(server: Server?, upstream: (Sent, any TimerHandler)?) {
+    init(server: Server?, upstream: Upstream?) {
       self.server = server
       self.upstream = upstream
     }
@@ -166,7 +186,8 @@ public final class HTTPMetrics: ExchangeObserver {
             requestSize: sizes(.serverRequestSize, server), responseSize: sizes(.serverResponseSize, server))
         },
         upstream: sent.map {
-          ($0, factory.makeTimer(label: MetricName.clientDuration.label, dimensions: client))
+          Ended.Upstream(
+            sent: $0, duration: factory.makeTimer(label: MetricName.clientDuration.label, dimensions: client))
         })
     }
   }

@@ -2,7 +2,7 @@
 ///
 /// Metrics and logs are made from these calls alone. Every call comes on the event loop of the exchange's client, so it must not block;
 /// calls from several loops may be concurrent.
-public protocol ExchangeObserver: Sendable {
+public protocol ExchangeObserver: AnyObject, Sendable {
   /// Whether a request without an id gets one, for logs; every hop then passes it on, some 50 bytes.
   var wantsID: Bool { get }
 

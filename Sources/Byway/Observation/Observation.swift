@@ -2,7 +2,7 @@ import HTTPWire
 import NIOCore
 
 /// The observers of the exchanges of a listener, or of a client.
-package struct Observation: Sendable {
+package final class Observation: Sendable {
   private let observers: [any ExchangeObserver]
   private let watcher: (any ExchangeWatching)?
   private let role: ExchangeRecord.Role
@@ -51,6 +51,6 @@ package struct Observation: Sendable {
     var record = ExchangeRecord(
       role: role, listener: listener, version: version, head: fields, trace: trace, begun: .now())
     if isComplete { record.requestEnded = record.begun }
-    return ObservedExchange(record, observers: observers, watcher: watcher)
+    return ObservedExchange(consume record, observers: observers, watcher: watcher)
   }
 }
