@@ -89,7 +89,7 @@ struct InspectedExchange: Sendable {
 
   /// The approximate number of bytes of the record with all its heads, without bodies.
   var headBytes: Int {
-    MemoryLayout<Self>.stride + record.head.byteCount + (sent?.byteCount ?? 0) + (answered?.byteCount ?? 0)
+    MemoryLayout<Self>.stride + record.size + (sent?.byteCount ?? 0) + (answered?.byteCount ?? 0)
       + (given?.byteCount ?? 0) + (trailers?.byteCount ?? 0)
   }
 

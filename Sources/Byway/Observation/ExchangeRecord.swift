@@ -52,69 +52,147 @@ public struct ExchangeRecord: Sendable {
     public internal(set) var replied: NIODeadline?
   }
 
+  /// The values of a record.
+  private struct Values {
+    let role: Role
+    let listener: String
+    let version: Version
+    let head: FieldSection
+    let labels: RequestLabels
+    let trace: TraceID?
+    var user: String?
+    let begun: NIODeadline
+    var sent: NIODeadline?
+    var requestEnded: NIODeadline?
+    var answered: NIODeadline?
+    var ended: NIODeadline?
+    var wire = Wire()
+    var attempts = 0
+    var upstream: String?
+    var isClientsChoice = false
+    var status: Int?
+    var failure: Failure?
+    var requestBytes = 0
+    var responseBytes = 0
+    var carriedBytes = 0
+  }
+
+  /// A record is one reference, because each observer gets it at each step. A copy shares its values until one of them changes.
+  ///
+  /// `@unchecked Sendable`: shared values are never written to.
+  private final class Shared: @unchecked Sendable {
+    var values: Values
+
+    init(_ values: Values) {
+      self.values = values
+    }
+  }
+
+  private var shared: Shared
+
+  private var own: Shared {
+    mutating get {
+      if !isKnownUniquelyReferenced(&shared) { shared = Shared(shared.values) }
+      return shared
+    }
+  }
+
   /// The role of this hop.
-  public let role: Role
+  public var role: Role { shared.values.role }
   /// The address on which the client connected; empty if this program itself is the client.
-  public let listener: String
+  public var listener: String { shared.values.listener }
   /// The HTTP version of its request.
-  public let version: Version
+  public var version: Version { shared.values.version }
   /// The request's head, as it is forwarded; empty if the input was not a request.
-  package let head: FieldSection
+  package var head: FieldSection { shared.values.head }
   /// Computed once from the head, because counters ask for it often.
-  package let labels: RequestLabels
+  package var labels: RequestLabels { shared.values.labels }
   /// The id of the exchange in the logs of its hops; `nil` if the input was not a request, or if it has no id and no observer wants one.
-  public let trace: TraceID?
-
+  public var trace: TraceID? { shared.values.trace }
   /// The user that sent it; `nil` if users are not identified, or it is not known.
-  public internal(set) var user: String?
-
+  public internal(set) var user: String? {
+    get { shared.values.user }
+    set { own.values.user = newValue }
+  }
   /// When the request's head had arrived. The later times are `nil` until their phase is reached.
-  public let begun: NIODeadline
+  public var begun: NIODeadline { shared.values.begun }
   /// When the request was sent on a connection, after waiting for one; the latest time if it was sent again.
-  public internal(set) var sent: NIODeadline?
+  public internal(set) var sent: NIODeadline? {
+    get { shared.values.sent }
+    set { own.values.sent = newValue }
+  }
   /// When the request was complete.
-  public internal(set) var requestEnded: NIODeadline?
+  public internal(set) var requestEnded: NIODeadline? {
+    get { shared.values.requestEnded }
+    set { own.values.requestEnded = newValue }
+  }
   /// When the response's head arrived.
-  public internal(set) var answered: NIODeadline?
+  public internal(set) var answered: NIODeadline? {
+    get { shared.values.answered }
+    set { own.values.answered = newValue }
+  }
   /// When the response was complete, or failed. Its last bytes may not have reached the client yet.
-  public internal(set) var ended: NIODeadline?
-
+  public internal(set) var ended: NIODeadline? {
+    get { shared.values.ended }
+    set { own.values.ended = newValue }
+  }
   /// The times on the wire of a serial line, as far as they are known.
-  public internal(set) var wire = Wire()
-
+  public internal(set) var wire: Wire {
+    get { shared.values.wire }
+    set { own.values.wire = newValue }
+  }
   /// How often the request was sent.
-  public internal(set) var attempts = 0
+  public internal(set) var attempts: Int {
+    get { shared.values.attempts }
+    set { own.values.attempts = newValue }
+  }
   /// The target that it was sent to: an origin, or a link. `nil` if it was not sent.
-  public internal(set) var upstream: String?
+  public internal(set) var upstream: String? {
+    get { shared.values.upstream }
+    set { own.values.upstream = newValue }
+  }
   /// Whether ``upstream`` was chosen by the client, and not by the configuration.
-  public internal(set) var isClientsChoice = false
-
+  public internal(set) var isClientsChoice: Bool {
+    get { shared.values.isClientsChoice }
+    set { own.values.isClientsChoice = newValue }
+  }
   /// The status of the response that the client got, from any hop; `nil` if it got none.
-  public internal(set) var status: Int?
+  public internal(set) var status: Int? {
+    get { shared.values.status }
+    set { own.values.status = newValue }
+  }
   /// `nil` without a failure.
-  public internal(set) var failure: Failure?
+  public internal(set) var failure: Failure? {
+    get { shared.values.failure }
+    set { own.values.failure = newValue }
+  }
   /// Bytes of the request's body that have arrived.
-  public internal(set) var requestBytes = 0
+  public internal(set) var requestBytes: Int {
+    get { shared.values.requestBytes }
+    set { own.values.requestBytes = newValue }
+  }
   /// Bytes of the response's body that were passed to the client's connection.
-  public internal(set) var responseBytes = 0
+  public internal(set) var responseBytes: Int {
+    get { shared.values.responseBytes }
+    set { own.values.responseBytes = newValue }
+  }
   /// Bytes of the response's body as received from the remote end: fewer if they were compressed, none from a cache.
-  public internal(set) var carriedBytes = 0
+  public internal(set) var carriedBytes: Int {
+    get { shared.values.carriedBytes }
+    set { own.values.carriedBytes = newValue }
+  }
 
   init(
     role: Role = .server, listener: String, version: Version, head: FieldSection, trace: TraceID?, begun: NIODeadline
   ) {
-    self.role = role
-    self.listener = listener
-    self.version = version
-    self.head = head
-    self.trace = trace
-    self.begun = begun
-    labels = RequestLabels(head)
+    shared = Shared(
+      Values(
+        role: role, listener: listener, version: version, head: head, labels: RequestLabels(head), trace: trace,
+        begun: begun))
   }
 
-  /// A placeholder while the record is moved out.
-  static let nothing = ExchangeRecord(
-    listener: "", version: .http1_1, head: FieldSection(), trace: nil, begun: .uptimeNanoseconds(0))
+  /// The number of bytes of its values, with the head's text.
+  package var size: Int { MemoryLayout<Values>.stride + head.byteCount }
 
   /// The request's method; `nil` if the input was not a request.
   public var method: String? { head.value(of: .method) }

@@ -10,52 +10,42 @@ package import NIOCore
 package final class ObservedExchange: @unchecked Sendable {
   private let observers: [any ExchangeObserver]
   private let singleObserver: (any SingleExchangeObserver)?
-  /// `nil` while the observers are notified.
-  private var current: ExchangeRecord?
+  package private(set) var record: ExchangeRecord
 
   init(
     _ record: consuming ExchangeRecord, observers: [any ExchangeObserver], watcher: (any ExchangeWatching)? = nil
   ) {
     for observer in observers { observer.exchangeBegan(record) }
     singleObserver = watcher.flatMap { $0.observer(of: record) }
-    current = record
+    self.record = record
     self.observers = observers
   }
 
-  package var record: ExchangeRecord { current ?? .nothing }
-
-  private var isEnded: Bool { current?.ended != nil }
-
-  /// Moves the record out and back: a copy would retain each of its references, for each observer.
-  private func tellObservers(_ tell: (any ExchangeObserver, ExchangeRecord) -> Void) {
-    guard let told = current.take() else { return }
-    for observer in observers { tell(observer, told) }
-    current = told
-  }
+  private var isEnded: Bool { record.ended != nil }
 
   // MARK: For the sender of the request
 
   /// The sender was identified.
   package func identified(as user: UserName) {
-    current?.user = user.text
+    record.user = user.text
   }
 
   /// It goes to a target that the client has chosen.
   package func clientChoosesUpstream() {
-    current?.isClientsChoice = true
+    record.isClientsChoice = true
   }
 
   /// The request is sent with these fields, possibly again.
   package func sent(_ fields: borrowing FieldSection, to upstream: String, at now: NIODeadline) {
     // Requests of an interceptor after the end of the exchange, for example to refresh a cache, do not belong to it.
     guard !isEnded else { return }
-    current?.sent = now
-    current?.wire = ExchangeRecord.Wire()
-    current?.attempts += 1
-    current?.upstream = upstream
+    record.sent = now
+    record.wire = ExchangeRecord.Wire()
+    record.attempts += 1
+    record.upstream = upstream
     singleObserver?.sent(copy fields, record)
-    guard current?.attempts == 1 else { return }
-    tellObservers { $0.exchangeSent($1) }
+    guard record.attempts == 1 else { return }
+    for observer in observers { observer.exchangeSent(record) }
   }
 
   /// The first byte began to leave, on a line.
@@ -74,15 +64,14 @@ package final class ObservedExchange: @unchecked Sendable {
   }
 
   private func noteWire(_ note: (inout ExchangeRecord.Wire, _ sent: NIODeadline) -> Void) {
-    guard !isEnded, let sent = current?.sent, var wire = current?.wire else { return }
-    note(&wire, sent)
-    current?.wire = wire
+    guard !isEnded, let sent = record.sent else { return }
+    note(&record.wire, sent)
     singleObserver?.passed(record)
   }
 
   /// Bytes of the response's body have arrived from the remote end.
   package func carried(_ count: Int) {
-    current?.carriedBytes += count
+    record.carriedBytes += count
   }
 
   /// The remote end's response has these fields.
@@ -93,33 +82,33 @@ package final class ObservedExchange: @unchecked Sendable {
   }
 
   private func noteAnswer() {
-    if current?.answered == nil, !isEnded { current?.answered = .now() }
+    if record.answered == nil, !isEnded { record.answered = .now() }
   }
 
   // MARK: For the serving end
 
   func requestBody(_ bytes: ByteBuffer) {
     let count = bytes.readableBytes
-    current?.requestBytes += count
+    record.requestBytes += count
     for observer in observers { observer.exchangeMoved(requestBytes: count, responseBytes: 0) }
     singleObserver?.requestBody(bytes)
   }
 
   func requestEnded() {
-    guard current?.requestEnded == nil else { return }
-    current?.requestEnded = .now()
+    guard record.requestEnded == nil else { return }
+    record.requestEnded = .now()
     singleObserver?.requestEnded(record)
   }
 
   func responseBegan(_ head: borrowing FieldSection) {
     noteAnswer()
-    current?.status = head.status
+    record.status = head.status
     singleObserver?.responseBegan(copy head, record)
   }
 
   func responseBody(_ bytes: ByteBuffer) {
     let count = bytes.readableBytes
-    current?.responseBytes += count
+    record.responseBytes += count
     for observer in observers { observer.exchangeMoved(requestBytes: 0, responseBytes: count) }
     singleObserver?.responseBody(bytes)
   }
@@ -130,16 +119,16 @@ package final class ObservedExchange: @unchecked Sendable {
 
   /// The first failure is the cause of the others.
   func failed(_ error: @autoclosure () -> BywayError, by party: ExchangeRecord.Party? = nil) {
-    guard current?.failure == nil, !isEnded else { return }
+    guard record.failure == nil, !isEnded else { return }
     let error = error()
-    current?.failure = party.map { .init(code: error.code, party: $0) } ?? .init(error.code)
+    record.failure = party.map { .init(code: error.code, party: $0) } ?? .init(error.code)
     singleObserver?.failed(error, record)
   }
 
   func ended() {
     guard !isEnded else { return }
-    current?.ended = .now()
-    tellObservers { $0.exchangeEnded($1) }
+    record.ended = .now()
+    for observer in observers { observer.exchangeEnded(record) }
     singleObserver?.ended(record)
   }
 }

@@ -103,6 +103,18 @@ import Testing
     #expect(Set(observer.heard.ended.map(\.trace)).count == 2)
   }
 
+  @Test("a record that an observer has kept does not change afterwards")
+  func kept() throws {
+    let record = ExchangeRecord(listener: "", version: .http2, head: [":method": "GET"], trace: nil, begun: .now())
+    let exchange = ObservedExchange(record, observers: [observer])
+    exchange.sent([:], to: "http://origin", at: .now())
+    exchange.responseBegan([":status": "200"])
+    exchange.ended()
+    let sent = try #require(observer.heard.sent.first)
+    #expect(sent.attempts == 1 && sent.status == nil && sent.ended == nil)
+    #expect(observer.heard.ended.map(\.status) == [200])
+  }
+
   @Test("events after the end of an exchange are not recorded")
   func afterwards() {
     let record = ExchangeRecord(listener: "", version: .http2, head: [":method": "GET"], trace: nil, begun: .now())
