@@ -85,11 +85,11 @@ import Testing
         "listener": listener.map { .string($0) },
       ]
       let command = try await page.evaluate(
-        "import('/copy.js').then(({ byway, wanted }) => byway(wanted(\(exchange), undefined, \(link)))")
+        "import('/copy.js').then(({ byway, wanted }) => byway(wanted(\(exchange), undefined, \(link))))")
       #expect(command.contains(way), "\(command)")
     }
     let swift = try await page.evaluate(
-      "import('/copy.js').then(({ swift, wanted }) => swift(wanted({ method: 'GET', path: '/' }, undefined, \(link)))")
+      "import('/copy.js').then(({ swift, wanted }) => swift(wanted({ method: 'GET', path: '/' }, undefined, \(link))))")
     #expect(swift.contains("serial:/dev/x?baud=9600"), "\(swift)")
   }
 

@@ -31,7 +31,7 @@ import Testing
     let proxy = try await BywayProcess.proxy(["--replay", recordings, "--listen", "unix:\(folder["p"])"])
     #expect(proxy.ready == "unix:\(folder["p"]) → recorded:\(folder["recordings"])%3F")
     let answer = try await Curl.fetch("--unix-socket", folder["p"], "http://localhost/status")
-    #expect(answer.status == 502 && answer.text.contains("has no recording of GET /status"), "\(answer.text)")
+    #expect(answer.status == 503 && answer.text.contains("has no recording of GET /status"), "\(answer.text)")
     await proxy.process.stop()
   }
 
