@@ -70,12 +70,13 @@ extension ExchangeRecord {
 
   /// Appends `"GET /path HTTP/1.1" 200 87 "referer" "user agent" "id"`.
   fileprivate func appendCombined(to line: inout LineBuffer) {
+    let head = self.head
     if head.isEmpty {
       line.append("-")
     } else {
       head.withValue(of: .method) { line.append(escaping: $0) }
       line.append(" ")
-      appendTarget(to: &line) { $1.append(escaping: $0) }
+      if head.withTarget({ line.append(escaping: $0) }) == nil { line.append("-") }
       switch version {
       case .http1_0: line.append(" HTTP/1.0")
       case .http1_1: line.append(" HTTP/1.1")
@@ -95,19 +96,9 @@ extension ExchangeRecord {
     line.append("\"")
   }
 
-  /// Appends the path, or the target of a tunnel.
-  private func appendTarget(
-    to line: inout LineBuffer, _ append: (UnsafeRawBufferPointer, inout LineBuffer) -> Void
-  ) {
-    if head.withURL(of: .path, { append($0, &line) }) == nil,
-      head.withPlace({ append($0, &line) }) == nil
-    {
-      line.append("-")
-    }
-  }
-
   /// Appends the object after the milliseconds of its first member.
   fileprivate func appendJSON(to line: inout LineBuffer) {
+    let head = self.head
     line.append("Z\"")
     if let trace {
       line.append(",\"trace\":\"")
@@ -169,6 +160,11 @@ extension FieldSection {
   ) {
     guard let changed else { return body(bytes) }
     changed.utf8Span.span.bytes.withUnsafeBytes { body($0) }
+  }
+
+  /// Calls a function with the path, or the target of a tunnel.
+  fileprivate func withTarget(_ body: (UnsafeRawBufferPointer) -> Void) -> Void? {
+    withURL(of: .path, body) ?? withPlace(body)
   }
 
   /// Calls a function with the requested host, without user information.
