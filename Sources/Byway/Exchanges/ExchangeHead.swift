@@ -77,9 +77,11 @@ extension ExchangeHead {
 
   /// Passes the parsed authority and its text to a closure, without a copy of the name.
   package func withAuthority<Result>(_ body: (AuthoritySpelling, UnsafeRawBufferPointer) -> Result) -> Result? {
-    if let target, target.authority == nil { return nil }
+    let known = target?.authority
+    if target != nil, known == nil { return nil }
+    // The closure does not capture the head, which would copy it.
     return fields.withValue(of: .authority) { text in
-      (target?.authority ?? (try? AuthoritySpelling(text))).map { body($0, text) }
+      (known ?? (try? AuthoritySpelling(text))).map { body($0, text) }
     } ?? nil
   }
 }

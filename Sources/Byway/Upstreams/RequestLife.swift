@@ -110,7 +110,7 @@ struct RequestLife {
     }
   }
 
-  mutating func handle(_ event: Event, at now: @autoclosure () -> NIODeadline) -> Step {
+  mutating func handle(_ event: consuming Event, at now: @autoclosure () -> NIODeadline) -> Step {
     switch (state, event) {
     case (.ended, _):
       return .nothing

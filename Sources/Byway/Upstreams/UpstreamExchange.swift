@@ -274,11 +274,11 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
 
   // MARK: The life of the request
 
-  private func handle(_ event: RequestLife.Event) {
+  private func handle(_ event: consuming RequestLife.Event) {
     handle(event, at: upstream.eventLoop.now)
   }
 
-  private func handle(_ event: RequestLife.Event, at now: @autoclosure () -> NIODeadline) {
+  private func handle(_ event: consuming RequestLife.Event, at now: @autoclosure () -> NIODeadline) {
     switch life.handle(event, at: now()) {
     case .nothing:
       break
