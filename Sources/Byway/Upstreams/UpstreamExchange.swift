@@ -255,6 +255,8 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   /// - Parameter mayBeRepeated: whether the connection permits another attempt.
   func lost(mayBeRepeated: Bool = true, _ error: (_ hadBegun: Bool) -> BywayError) {
     if case .on(let connection, _) = takePlace() { lastPlace = ObjectIdentifier(connection) }
+    // A stream also ends after each complete response, which needs no error.
+    guard isRunning else { return }
     let error = error(life.state == .answered)
     handle(.attemptFailed(error, isRepeatable: mayBeRepeated && RetryRules.permit(error, request: head.fields)))
   }
