@@ -5,8 +5,9 @@ import NIOCore
 import Primitives
 import Synchronization
 
-/// The rules by which a proxy admits requests, and the handler of admitted ones. Used on the proxy's event loop.
-struct ProxyTerms {
+/// The rules by which a proxy admits requests, and the handler of admitted ones. Used on the proxy's event loop. An object, because each
+/// request reads them.
+final class ProxyTerms {
   let rules: IngressRules
   /// `nil`: users are not identified.
   let users: UserAuthenticator?
@@ -19,6 +20,19 @@ struct ProxyTerms {
   /// The configuration for serving requests from tunnels that end here.
   let tunnels: ServerConfiguration
   let next: any ExchangeHandler
+
+  init(
+    rules: IngressRules, users: UserAuthenticator?, hasMain: Bool, leadsToGateway: Bool,
+    termination: (any TLSTermination)?, tunnels: ServerConfiguration, next: any ExchangeHandler
+  ) {
+    self.rules = rules
+    self.users = users
+    self.hasMain = hasMain
+    self.leadsToGateway = leadsToGateway
+    self.termination = termination
+    self.tunnels = tunnels
+    self.next = next
+  }
 }
 
 /// The devices and rules that all connections of a proxy share, under the configuration in force.

@@ -33,8 +33,9 @@ package final class DeviceTable: @unchecked Sendable {
   var hubs: [String: InboundHub] = [:]
   var dialed: DialedDevices
   private var opened: [[String]: OpenDevice] = [:]
-  /// The devices of ``opened`` that were requested by name.
+  /// The devices of ``opened`` that were requested by name, and the one that was requested without.
   private var named: [DeviceName: OpenDevice] = [:]
+  private var main: OpenDevice?
   private(set) var made: [DeviceName: Made] = [:]
   /// Failures of devices of patterns: any request may have a name that no device has.
   private let madeFailures = SharedSparseLog()
@@ -98,12 +99,15 @@ package final class DeviceTable: @unchecked Sendable {
 
   /// - Throws: `BywayError` with code `misdirected` if there is none.
   package func mainDevice() throws(BywayError) -> any Upstream {
+    if let main { return main.upstream }
     if directory.main.isEmpty {
       throw BywayError(
         .misdirected, "The request does not say which device it is for: write NAME.localhost in the place of the host.",
         processing: .none)
     }
-    return try open(directory.main).upstream
+    let device = try open(directory.main)
+    main = device
+    return device.upstream
   }
 
   private func open(_ links: [Link]) throws(BywayError) -> OpenDevice {
@@ -207,6 +211,7 @@ package final class DeviceTable: @unchecked Sendable {
     self.terms = terms
     siblings.hosts = directory.siblings
     named = [:]
+    main = nil
     discovered.removeAll { directory.hasGiven($0.found.name) }
     retireUnnamed()
     for device in opened.values { device.upstream.patience = terms.patience }
@@ -272,6 +277,7 @@ package final class DeviceTable: @unchecked Sendable {
       self.dialed.removeAll()
       self.opened = [:]
       self.named = [:]
+      self.main = nil
       self.made = [:]
       self.isShutDown = true
       self.sweep?.cancel()
