@@ -22,7 +22,13 @@ package enum Host: Sendable, Hashable {
     switch spelling {
     case .ipv4(let address): self = .ipv4(address)
     case .ipv6(let address): self = .ipv6(address)
-    case .name(let range): self = .name(String(decoding: bytes[range].lazy.map(\.loweredASCII), as: UTF8.self))
+    case .name(let range):
+      let name = UnsafeRawBufferPointer(rebasing: bytes[range])
+      self = .name(
+        String(unsafeUninitializedCapacity: name.count) { text in
+          UnsafeMutableRawBufferPointer(text).baseAddress?.copyLowercased(name)
+          return name.count
+        })
     }
   }
 
