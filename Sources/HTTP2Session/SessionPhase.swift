@@ -1,7 +1,7 @@
 /// How far a session is on the way to its end.
 enum SessionPhase {
   case running
-  /// The owner wants no new streams. The GOAWAY with this code is queued, or sent.
+  /// The owner wants no new streams. The GOAWAY with this code is queued; without `isQueued` it was sent.
   case leaving(HTTP2ErrorCode, isQueued: Bool)
   /// The session has ended. Without `canSend` not even its GOAWAY leaves.
   case failed(HTTP2Failure, canSend: Bool)

@@ -10,6 +10,7 @@ public import NIOCore
 /// - carries `ByteBuffer`s in both directions, unchanged and in order;
 /// - is active, allows the remote end to half-close (`ChannelOptions.allowRemoteHalfClosure`), and does not read yet:
 ///   `ChannelOptions.autoRead` is off until its new owner has added its handlers and turns it on;
+/// - loses no bytes that arrive before: `prepareForHandover(to:)` is the last call of the initializer of a NIO channel;
 /// - belongs to its new owner, which closes it. `close(mode: .output)` ends the sending direction only.
 ///
 /// A `Sendable` value; its functions may be called from any thread, also concurrently.
