@@ -1,6 +1,5 @@
 import Byway
 import BywayTLS
-import Glibc
 import NIOSSL
 import Primitives
 
@@ -33,9 +32,12 @@ struct TLSFiles {
         return .sound("\(authorities), and no certificate of this end.")
       }
       let saw = "\(authorities), and the certificate in \(path)."
-      let now = time(nil)
-      guard certificate.notValidAfter < now || certificate.notValidBefore > now else { return .sound(saw) }
-      let state = certificate.notValidAfter < now ? "has expired" : "is not valid yet"
+      let state: String
+      switch CertificateLapse(certificate) {
+      case .expired?: state = "has expired"
+      case .notYetValid?: state = "is not valid yet"
+      case nil: return .sound(saw)
+      }
       return .noted(
         saw,
         Diagnosis(

@@ -78,13 +78,17 @@ struct TLSOptions {
   /// Logs a warning if this end's certificate is not valid now: the other end refuses it, and only its user would see that.
   func warnOfExpiry(_ logger: Logger) {
     guard let identity, let certificate = try? certificates("cert", identity.cert).first else { return }
-    let now = WallTime.now().seconds
-    let (begin, end) = (Int(certificate.notValidBefore), Int(certificate.notValidAfter))
-    guard !(begin...max(begin, end)).contains(now) else { return }
-    let when = CalendarTime(secondsSinceEpoch: end < now ? end : begin).utc
-    logger.warning(
-      end < now ? "This end's certificate has expired: renew it" : "This end's certificate is not valid yet",
-      metadata: ["file": "\(identity.cert)", end < now ? "expired" : "begins": "\(when)"])
+    switch CertificateLapse(certificate) {
+    case .expired(let time)?:
+      logger.warning(
+        "This end's certificate has expired: renew it",
+        metadata: ["file": "\(identity.cert)", "expired": "\(CalendarTime(secondsSinceEpoch: time).utc)"])
+    case .notYetValid(let time)?:
+      logger.warning(
+        "This end's certificate is not valid yet",
+        metadata: ["file": "\(identity.cert)", "begins": "\(CalendarTime(secondsSinceEpoch: time).utc)"])
+    case nil: break
+    }
   }
 
   private func context(_ configuration: TLSConfiguration) throws -> NIOSSLContext {
