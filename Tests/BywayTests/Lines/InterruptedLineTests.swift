@@ -1,7 +1,4 @@
-import HTTPWire
-import Logging
 import NIOCore
-import NIOEmbedded
 import TestWire
 import Testing
 
@@ -9,38 +6,13 @@ import Testing
 
 /// Requests while the cable is unplugged, in virtual time.
 @Suite("Requests on an unplugged or silent line", .timeLimit(.minutes(1))) struct InterruptedLineTests {
-  private final class Box {
-    var loop: EmbeddedEventLoop?
-    var answer = RiggedOrigin.Answer.answers(after: .zero)
-  }
+  private let line: UpstreamOnLine
+  private var rig: LineRig { line.rig }
+  private var upstream: any Upstream { line.upstream }
 
-  private let rig: LineRig
-  private let upstream: any Upstream
-  private let box = Box()
+  init() throws { line = try UpstreamOnLine() }
 
-  init() throws {
-    let rig = try LineRig(hasReaders: false)
-    self.rig = rig
-    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    let origin = RiggedOrigin(on: { [box] in box.loop }) { [box] in box.answer }
-    box.loop = rig.loop
-    let far = try #require(rig.far.channel)
-    _ = HTTP2ServerConnection.start(
-      on: far, handler: origin, configuration: ServerConfiguration(hop: "far", logger: logger))
-    let near = Unshared(try #require(rig.near.channel))
-    let loop = Unshared(rig.loop)
-    let dialer = Dialer(name: "serial:test") { _, _ in loop.value.makeSucceededFuture(near.value as any Channel) }
-    upstream = HTTP2Upstream(dialer: dialer, on: rig.loop, hop: nil, logger: logger)
-    let first = begin()
-    try rig.run(for: .seconds(5)) { first.isOver }
-    #expect(first.status == "200")
-  }
-
-  private func begin() -> RiggedResponse {
-    let response = RiggedResponse(at: rig.loop.now, deadline: nil, on: rig.loop)
-    response.request = upstream.begin(ExchangeHead(fields: .get, isComplete: true), respondingTo: response)
-    return response
-  }
+  private func begin() -> RiggedResponse { line.begin() }
 
   @Test("a request on an unplugged line fails after the link timeout with the line's state")
   func patience() throws {
@@ -75,7 +47,7 @@ import Testing
 
   /// Loses all bytes while a response is on its way, until this end has detected the silence.
   private func fallSilent(_ answer: RiggedOrigin.Answer = .answers(after: .seconds(2))) throws -> RiggedResponse {
-    box.answer = answer
+    line.answer = answer
     let running = begin()
     try rig.run(for: .seconds(1))
     rig.isSilent = true
@@ -86,7 +58,7 @@ import Testing
   func silence() throws {
     let running = try fallSilent()
     let start = rig.loop.now
-    box.answer = .answers(after: .zero)
+    line.answer = .answers(after: .zero)
     let later = begin()
     try rig.run(for: .milliseconds(3300)) { interruption() != nil }
     let found = try #require(interruption())
@@ -146,7 +118,7 @@ import Testing
   @Test("a request on an interrupted line succeeds if the line returns in time, however long the response takes")
   func comesBack() throws {
     try rig.unplug()
-    box.answer = .answers(after: .seconds(20))
+    line.answer = .answers(after: .seconds(20))
     let response = begin()
     try rig.run(for: .seconds(4))
     try rig.plugIn()
@@ -157,7 +129,7 @@ import Testing
 
   @Test("a request sent before an interruption waits for the line's own timeout")
   func sentBefore() throws {
-    box.answer = .answers(after: .seconds(1))
+    line.answer = .answers(after: .seconds(1))
     let response = begin()
     try rig.run(for: .milliseconds(500))
     try rig.unplug()

@@ -1,5 +1,3 @@
-import HTTPWire
-import Logging
 import NIOCore
 import NIOEmbedded
 import TestWire
@@ -9,11 +7,6 @@ import Testing
 
 /// A server that stops while its line is interrupted, in virtual time.
 @Suite("A server that stops on an interrupted line", .timeLimit(.minutes(1))) struct StoppingLineTests {
-  private final class Rigged {
-    var loop: EmbeddedEventLoop?
-    var answer = RiggedOrigin.Answer.answers(after: .zero)
-  }
-
   /// The end of a connection that drains.
   private final class Stop {
     let begin: NIODeadline
@@ -32,41 +25,22 @@ import Testing
     var isOver: Bool { end != nil }
   }
 
-  private let rig: LineRig
-  private let upstream: any Upstream
-  private let rigged = Rigged()
+  private let line: UpstreamOnLine
   private let box: ConnectionBox
+  private var rig: LineRig { line.rig }
 
   init() throws {
-    let rig = try LineRig(hasReaders: false)
-    self.rig = rig
-    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    let origin = RiggedOrigin(on: { [rigged] in rigged.loop }) { [rigged] in rigged.answer }
-    rigged.loop = rig.loop
-    let far = try #require(rig.far.channel)
-    box = ConnectionBox(far)
-    box.hold(
-      HTTP2ServerConnection.start(
-        on: far, handler: origin, configuration: ServerConfiguration(hop: "far", logger: logger)))
-    let near = Unshared(try #require(rig.near.channel))
-    let loop = Unshared(rig.loop)
-    let dialer = Dialer(name: "serial:test") { _, _ in loop.value.makeSucceededFuture(near.value as any Channel) }
-    upstream = HTTP2Upstream(dialer: dialer, on: rig.loop, hop: nil, logger: logger)
-    let first = begin()
-    try rig.run(for: .seconds(5)) { first.isOver }
-    #expect(first.status == "200")
-    try rig.run(for: .seconds(1))
+    line = try UpstreamOnLine()
+    box = ConnectionBox(try #require(line.rig.far.channel))
+    box.hold(line.server)
+    try line.rig.run(for: .seconds(1))
   }
 
-  private func begin() -> RiggedResponse {
-    let response = RiggedResponse(at: rig.loop.now, deadline: nil, on: rig.loop)
-    response.request = upstream.begin(ExchangeHead(fields: .get, isComplete: true), respondingTo: response)
-    return response
-  }
+  private func begin() -> RiggedResponse { line.begin() }
 
   /// Begins a request whose response is given to the line, and lost there.
   private func beginLostResponse() throws -> RiggedResponse {
-    rigged.answer = .answers(after: .milliseconds(500))
+    line.answer = .answers(after: .milliseconds(500))
     let response = begin()
     try rig.run(for: .seconds(1)) { box.idleSince == nil }
     try rig.run(for: .seconds(1)) { box.idleSince != nil }
@@ -107,7 +81,7 @@ import Testing
 
   @Test("a running request on an interrupted line gets the drain time and no more", arguments: [false, true])
   func running(_ isSilent: Bool) throws {
-    rigged.answer = .answers(after: .seconds(60))
+    line.answer = .answers(after: .seconds(60))
     let response = begin()
     try rig.run(for: .seconds(1))
     if isSilent { rig.isSilent = true } else { try rig.unplug() }
