@@ -40,8 +40,9 @@ import Testing
     #expect(report.expects(.notExecutable) && report.line.hasSuffix("Run: chmod +x \(script)"), "\(report.json)")
     let directory = try await examine(folder.path)
     #expect(directory.expects(.notExecutable), "\(directory.json)")
-    chmod(script, 0o755)
-    let bare = try await examine(script)
+    let executable = folder["executable"]
+    try await Program.install(script, as: executable)
+    let bare = try await examine(executable)
     #expect(bare.expects(.notExecutable) && bare.line.contains("must begin with #!"), "\(bare.json)")
   }
 

@@ -39,7 +39,7 @@ import UnixTransport
 
   @Test("the doctor reports missing permission for a socket or for a folder above it")
   func permission() async throws {
-    let nobody = try NobodysByway(in: folder)
+    let nobody = try await NobodysByway(in: folder)
     let closed = folder["closed"]
     try FileManager.default.createDirectory(atPath: "\(closed)/inner", withIntermediateDirectories: true)
     for path in [folder["s"], "\(closed)/inner/s"] { try StaleSocket.make(at: path) }

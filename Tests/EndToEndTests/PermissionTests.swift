@@ -9,9 +9,9 @@ extension EndToEnd {
     private let folder: TemporaryFolder
     private let nobody: NobodysByway
 
-    init() throws {
+    init() async throws {
       folder = try TemporaryFolder()
-      nobody = try NobodysByway(in: folder)
+      nobody = try await NobodysByway(in: folder)
     }
 
     @Test("missing permission for a link's socket is reported") func linkSocket() async throws {

@@ -36,4 +36,13 @@ extension Program {
       }
     return CommandResult(exitCode: code, output: child.output, errorText: child.errorText, duration: duration)
   }
+
+  /// Copies a file to a path as an executable.
+  ///
+  /// Another process writes the copy. If this process did, a child that another test starts would inherit the descriptor open for writing until it
+  /// executes its own program, and executing the copy could fail with ETXTBSY (execve(2)).
+  package static func install(_ source: String, as path: String) async throws {
+    let result = try await Self.install.run(["-m", "755", source, path])
+    guard result.exitCode == 0 else { throw PeerFailure("install \(path): \(result.errorText)") }
+  }
 }

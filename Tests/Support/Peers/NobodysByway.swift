@@ -8,15 +8,14 @@ package struct NobodysByway: Sendable {
   package let prefix: [String]
 
   /// - Parameter folder: for a copy of the command, since the user nobody may have no access to the build folder.
-  package init(in folder: TemporaryFolder) throws {
+  package init(in folder: TemporaryFolder) async throws {
     guard geteuid() == 0 else {
       program = try BywayProcess.command()
       prefix = []
       return
     }
     let copy = folder["byway"]
-    try FileManager.default.copyItem(atPath: BywayProcess.command(), toPath: copy)
-    chmod(copy, 0o755)
+    try await Program.install(BywayProcess.command(), as: copy)
     program = try Program.setpriv.path()
     prefix = ["--reuid=65534", "--regid=65534", "--clear-groups", copy]
   }

@@ -22,6 +22,7 @@ package struct Program: Sendable {
   package static let bash = Program(name: "bash", package: "bash")
   package static let dash = Program(name: "dash", package: "dash")
   package static let prlimit = Program(name: "prlimit", package: "util-linux")
+  static let install = Program(name: "install", package: "coreutils")
   package static let setpriv = Program(name: "setpriv", package: "util-linux")
   /// Debian's Python, for which python3-h2 is installed.
   package static let python = Program(name: "python3", package: "python3-h2", preferred: ["/usr/bin/python3"])
