@@ -60,40 +60,27 @@ import Testing
     return Double((later - earlier).nanoseconds) / 1e6
   }
 
-  /// Whether most differences are small. A busy machine delays threads sometimes, but a defect shows always.
-  private func isOftenClose(_ differences: [Double?], _ limit: Double = 5) -> Bool {
-    let close = differences.count { $0.map { abs($0) <= limit } ?? false }
-    return close * 4 >= differences.count && close > 1
+  /// Checks that each phase is recorded, and that none begins before the one before it. Their accuracy is tested in virtual time: how late the
+  /// threads of both ends run on a busy machine is not known to the line.
+  private func expectOrder(_ record: ExchangeRecord) throws {
+    let wire = record.wire
+    let times = [record.sent, wire.left, wire.arrived, wire.replied, record.ended].compactMap(\.self)
+    #expect(times.count == 5 && times == times.sorted(), "\(times)")
+    // The other end has the request before its handler runs, unless that is the clock's resolution.
+    let visit = try #require(record.path.flatMap { visitRecorder.visit($0) })
+    let handling = try #require(milliseconds(visit.answered, visit.begun))
+    #expect(try #require(milliseconds(record.ended, wire.arrived)) >= handling)
   }
 
-  @Test(
-    "on an idle line the phases match: up until the gateway has the request, its own time, down for the bytes")
-  func idle() async throws {
-    var carried: [Int] = []
-    try await run { client, line in
-      for number in 0..<12 {
-        let before = line.counters(from: .b).delivered
-        _ = try await client.get("http://device/\(number)").body.collect(upTo: 10_000)
-        carried.append(line.counters(from: .b).delivered - before)
-      }
+  @Test("each exchange on an idle line has the phases of the wire, in their order") func idle() async throws {
+    try await run { client, _ in
+      for number in 0..<6 { _ = try await client.get("http://device/\(number)").body.collect(upTo: 10_000) }
     }
     // The first requests open the link.
-    let records = observer.heard.ended.dropFirst(2)
-    let visits = records.map { record in record.path.flatMap { visitRecorder.visit($0) } }
-    let arrived = zip(records, visits).map { milliseconds($0.wire.arrived, $1?.begun) }
-    let replied = zip(records, visits).map { milliseconds($0.wire.replied, $1?.answered) }
-    let queued = records.map { milliseconds($0.wire.left, $0.sent) }
-    let down = zip(records, carried.dropFirst(2)).map { record, bytes in
-      milliseconds(record.ended, record.wire.replied).map { $0 - Double(bytes) / 11.52 }
-    }
-    #expect(isOftenClose(arrived), "\(arrived)")
-    #expect(isOftenClose(replied), "\(replied)")
-    #expect(isOftenClose(queued), "\(queued)")
-    #expect(isOftenClose(down, 10), "\(down)")
+    for record in observer.heard.ended.dropFirst(2) { try expectOrder(record) }
   }
 
-  @Test("with an upload on the line, a small request is queued, and its recorded arrival at the gateway is right")
-  func behindUpload() async throws {
+  @Test("with an upload on the line, a small request is recorded as queued") func behindUpload() async throws {
     try await run { client, line in
       _ = try await client.get("http://device/first").body.collect(upTo: 10_000)
       let before = line.counters(from: .a).sent
@@ -108,11 +95,8 @@ import Testing
       }
     }
     let records = observer.heard.ended.filter { $0.method == "GET" }.dropFirst()
-    let arrived = records.map { record in
-      milliseconds(record.wire.arrived, record.path.flatMap { visitRecorder.visit($0)?.begun })
-    }
+    for record in records { try expectOrder(record) }
     let queued = records.compactMap { milliseconds($0.wire.left, $0.sent) }.sorted()
-    #expect(isOftenClose(arrived), "\(arrived)")
     #expect(queued.count == 8 && queued[6] >= 5, "\(queued)")
   }
 }

@@ -5,21 +5,25 @@ import NIOEmbedded
 
 @testable import Byway
 
-/// Two ends of a line in virtual time. Bytes pass immediately; the pacers determine the rate.
+/// Two ends of a line in virtual time. Unless the wire has a rate, bytes pass immediately, and only the pacers determine the rate.
 final class LineRig {
   let loop: EmbeddedEventLoop
   let near: End
   let far: End
   private var lines: (near: EmbeddedChannel, far: EmbeddedChannel)
+  private var wires: (toFar: Wire, toNear: Wire)
   /// Whether bytes are lost without a notification.
   var isSilent = false
 
-  /// - Parameter hasReaders: whether the bytes of the sessions' channels are recorded; otherwise they are kept for a later reader.
+  /// - Parameters:
+  ///   - wireRate: the bytes per millisecond that each direction of the wire carries; `nil`: any number.
+  ///   - hasReaders: whether the bytes of the sessions' channels are recorded; otherwise they are kept for a later reader.
   init(
-    configuration: LineLayerConfiguration = .of(bytesPerSecond: 11_520), hasReaders: Bool = true,
-    on loop: EmbeddedEventLoop = EmbeddedEventLoop()
+    configuration: LineLayerConfiguration = .of(bytesPerSecond: 11_520), wireRate: Double? = nil,
+    hasReaders: Bool = true, on loop: EmbeddedEventLoop = EmbeddedEventLoop()
   ) throws {
     self.loop = loop
+    wires = (Wire(rate: wireRate), Wire(rate: wireRate))
     near = try End(.dialer, configuration, on: loop, isRead: hasReaders)
     far = try End(.listener(incarnation: 7), configuration, on: loop, isRead: hasReaders)
     lines = try (Self.line(on: loop), Self.line(on: loop))
@@ -35,19 +39,20 @@ final class LineRig {
     while loop.now < end, !isMet() {
       try pass()
       loop.advanceTime(by: .milliseconds(1))
+      wires.toFar.advance()
+      wires.toNear.advance()
     }
   }
 
   /// Passes the bytes that are due now.
   func pass() throws {
-    try pass(from: lines.near, to: lines.far)
-    try pass(from: lines.far, to: lines.near)
+    try pass(from: lines.near, over: &wires.toFar, to: lines.far)
+    try pass(from: lines.far, over: &wires.toNear, to: lines.near)
   }
 
-  private func pass(from sender: EmbeddedChannel, to receiver: EmbeddedChannel) throws {
-    while let bytes = try sender.readOutbound(as: ByteBuffer.self) {
-      if receiver.isActive, !isSilent { try receiver.writeInbound(bytes) }
-    }
+  private func pass(from sender: EmbeddedChannel, over wire: inout Wire, to receiver: EmbeddedChannel) throws {
+    while var bytes = try sender.readOutbound(as: ByteBuffer.self) { wire.queue.writeBuffer(&bytes) }
+    while let bytes = wire.arrived(), receiver.isActive, !isSilent { try receiver.writeInbound(bytes) }
   }
 
   /// Stops the near end's line from accepting bytes.
@@ -71,6 +76,29 @@ final class LineRig {
     let line = EmbeddedChannel(loop: loop)
     try line.connect(to: SocketAddress(unixDomainSocketPath: "/line")).wait()
     return line
+  }
+
+  /// One direction of the wire.
+  private struct Wire {
+    let rate: Double?
+    var queue = ByteBuffer()
+    private var room = 0.0
+
+    init(rate: Double?) { self.rate = rate }
+
+    /// A millisecond has passed. A wire without bytes saves no room for later ones.
+    mutating func advance() {
+      guard let rate else { return }
+      room = queue.readableBytes == 0 ? 0 : room + rate
+    }
+
+    /// Takes the bytes that have arrived.
+    mutating func arrived() -> ByteBuffer? {
+      let count = rate == nil ? queue.readableBytes : min(queue.readableBytes, Int(room))
+      guard count > 0 else { return nil }
+      room -= Double(count)
+      return queue.readSlice(length: count)
+    }
   }
 
   /// An end of the line, with its session.

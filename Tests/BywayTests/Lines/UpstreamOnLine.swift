@@ -25,11 +25,15 @@ final class UpstreamOnLine {
     set { settings.answer = newValue }
   }
 
-  init() throws {
-    let rig = try LineRig(hasReaders: false)
+  /// - Parameters:
+  ///   - wireRate: as of ``LineRig``.
+  ///   - received: called when a request's head has arrived at the server, with its path.
+  init(wireRate: Double? = nil, received: @escaping (String) -> Void = { _ in }) throws {
+    let rig = try LineRig(wireRate: wireRate, hasReaders: false)
     self.rig = rig
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    let origin = RiggedOrigin(on: { [settings] in settings.loop }) { [settings] in settings.answer }
+    let origin = RiggedOrigin(
+      on: { [settings] in settings.loop }, { [settings] in settings.answer }, received: received)
     settings.loop = rig.loop
     server = HTTP2ServerConnection.start(
       on: try #require(rig.far.channel), handler: origin,
@@ -43,9 +47,9 @@ final class UpstreamOnLine {
     #expect(first.status == "200")
   }
 
-  func begin() -> RiggedResponse {
+  func begin(_ head: ExchangeHead = ExchangeHead(fields: .get, isComplete: true)) -> RiggedResponse {
     let response = RiggedResponse(at: rig.loop.now, deadline: nil, on: rig.loop)
-    response.request = upstream.begin(ExchangeHead(fields: .get, isComplete: true), respondingTo: response)
+    response.request = upstream.begin(head, respondingTo: response)
     return response
   }
 }

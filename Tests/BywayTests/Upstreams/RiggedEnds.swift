@@ -83,16 +83,24 @@ final class RiggedOrigin: ExchangeHandler {
   }
 
   private let loop: () -> EmbeddedEventLoop?
+  private let received: (String) -> Void
   private let answer: () -> Answer
   private(set) var paths: [String] = []
 
-  init(on loop: @escaping () -> EmbeddedEventLoop?, _ answer: @escaping () -> Answer = { .answers(after: .zero) }) {
+  /// - Parameter received: called with the path of each request.
+  init(
+    on loop: @escaping () -> EmbeddedEventLoop?, _ answer: @escaping () -> Answer = { .answers(after: .zero) },
+    received: @escaping (String) -> Void = { _ in }
+  ) {
     self.loop = loop
+    self.received = received
     self.answer = answer
   }
 
   func begin(_ request: ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-    paths.append(request.fields.value(of: .path) ?? "")
+    let path = request.fields.value(of: .path) ?? ""
+    paths.append(path)
+    received(path)
     let end = Unshared(sink)
     switch answer() {
     case .answers(let delay):
