@@ -1,15 +1,15 @@
-/// Returns whether a condition becomes true within 20 s. Does not block a thread while it waits.
+/// Returns whether a condition becomes true within 45 s. Does not block a thread while it waits.
 package func eventually(
-  within limit: Duration = .seconds(20), _ condition: () async throws -> Bool
+  within limit: Duration = .seconds(45), _ condition: () async throws -> Bool
 ) async throws -> Bool {
   try await eventualValue(within: limit) { try await condition() ? true : nil } ?? false
 }
 
-/// Returns a value as soon as there is one, or `nil` after 20 s.
+/// Returns a value as soon as there is one, or `nil` after 45 s.
 ///
 /// This is the only function of the tests that sleeps; scripts/check-waits refuses others.
 package func eventualValue<Value>(
-  within limit: Duration = .seconds(20), _ value: () async throws -> Value?
+  within limit: Duration = .seconds(45), _ value: () async throws -> Value?
 ) async throws -> Value? {
   let deadline = ContinuousClock.now + limit
   while ContinuousClock.now < deadline {
