@@ -68,7 +68,8 @@ package final class HTTP1Upstream: Upstream, PooledUpstream {
   let timer: LazyTimer
   /// The latest channel over a line, which carries one at a time.
   private weak var stream: StreamChannel?
-  private var arrivals: UInt64 = 0
+  var arrivals: UInt64 = 0
+  let limits: ExchangeLimits
 
   package convenience init(
     dialer: Dialer, on eventLoop: any EventLoop, hop: String?, configuration: Configuration = .defaults,
@@ -99,25 +100,13 @@ package final class HTTP1Upstream: Upstream, PooledUpstream {
         maximumConnections: configuration.maximumConnections, maximumWaiting: configuration.maximumWaiting,
         patience: configuration.patience, connectTimeout: configuration.connectTimeout, reuse: configuration.reuse,
         hasSeveralLinks: self.links.areSeveral, isAwaited: false, isOpenedHere: true, jitter: configuration.jitter))
+    limits = ExchangeLimits(queueing: configuration.queueing, response: configuration.responseTimeout)
     timer = LazyTimer(on: eventLoop)
     timer.fired = { [unowned self] in timePassed() }
   }
 
   package func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-    arrivals += 1
-    let now = eventLoop.now
-    let budget = budget(until: request.deadline)
-    let exchange = UpstreamExchange(
-      request, sink: sink, upstream: self, arrival: arrivals, budget: budget, at: now)
-    start(exchange, at: now)
-    return exchange
-  }
-
-  private func budget(until deadline: NIODeadline?) -> RequestLife.Budget {
-    let isPatient = patience > .zero
-    return RequestLife.Budget(
-      patience: isPatient ? patience : configuration.connectTimeout + .seconds(1), isPatient: isPatient,
-      queueing: configuration.queueing, response: configuration.responseTimeout, deadline: deadline ?? .distantFuture)
+    beginInPool(request, respondingTo: sink)
   }
 
   package var patience: TimeAmount {

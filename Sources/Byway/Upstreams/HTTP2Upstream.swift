@@ -44,7 +44,8 @@ package final class HTTP2Upstream: Upstream, PooledUpstream {
   let rules: UpstreamRules
   var pool: ConnectionPool<HTTP2ClientConnection>
   let timer: LazyTimer
-  private var arrivals: UInt64 = 0
+  var arrivals: UInt64 = 0
+  let limits: ExchangeLimits
   private var openedAt = NIODeadline.uptimeNanoseconds(0)
   /// When a connection that had proved itself was lost.
   private var lastSeen: NIODeadline?
@@ -80,27 +81,13 @@ package final class HTTP2Upstream: Upstream, PooledUpstream {
         connectTimeout: configuration.connectTimeout, sharing: configuration.sharing,
         hasSeveralLinks: self.links.areSeveral, isAwaited: self.links.areAwaited,
         isOpenedHere: self.links.isOpenedHere, jitter: configuration.jitter))
+    limits = ExchangeLimits(queueing: configuration.queueing, response: configuration.responseTimeout)
     timer = LazyTimer(on: eventLoop)
     timer.fired = { [unowned self] in timePassed() }
   }
 
   package func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-    arrivals += 1
-    let now = eventLoop.now
-    let budget = budget(until: request.deadline)
-    let exchange = UpstreamExchange(
-      request, sink: sink, upstream: self, arrival: arrivals, budget: budget, at: now)
-    start(exchange, at: now)
-    return exchange
-  }
-
-  private func budget(until deadline: NIODeadline?) -> RequestLife.Budget {
-    let isPatient = patience > .zero
-    return RequestLife.Budget(
-      patience: isPatient ? patience : configuration.connectTimeout + .seconds(1),
-      // Where the remote end dials, no attempt fails by itself, so there is no first failure that could be final.
-      isPatient: isPatient || links.areAwaited, queueing: configuration.queueing,
-      response: configuration.responseTimeout, deadline: deadline ?? .distantFuture)
+    beginInPool(request, respondingTo: sink)
   }
 
   package var patience: TimeAmount {

@@ -16,6 +16,14 @@ protocol UpstreamConnection: PooledConnection where Request == UpstreamExchange 
   var closed: EventLoopFuture<Void> { get }
 }
 
+/// The time limits of each exchange of an upstream.
+struct ExchangeLimits {
+  /// How long it waits for a place on a connection while all are in use.
+  let queueing: TimeAmount
+  /// How long it waits for the response's head; `nil`: no limit.
+  let response: TimeAmount?
+}
+
 /// An upstream that carries out the actions of a ``ConnectionPool``, with either HTTP version.
 protocol PooledUpstream: ExchangeUpstream {
   associatedtype Connection: UpstreamConnection
@@ -24,6 +32,9 @@ protocol PooledUpstream: ExchangeUpstream {
   var links: FailoverLinks { get }
   /// Fires at the pool's next deadline.
   var timer: LazyTimer { get }
+  /// The number of exchanges so far.
+  var arrivals: UInt64 { get set }
+  var limits: ExchangeLimits { get }
 
   /// Makes a connection that is not started yet, and reports to this upstream.
   func connection(over opened: OpenedLink) -> Connection
@@ -38,6 +49,25 @@ protocol PooledUpstream: ExchangeUpstream {
 
 extension PooledUpstream {
   static var wasShutDown: BywayError { BywayError(.cancelled, "The client was shut down.", processing: .none) }
+
+  func beginInPool(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
+    arrivals += 1
+    let now = eventLoop.now
+    let budget = budget(until: request.deadline)
+    let exchange = UpstreamExchange(request, sink: sink, upstream: self, arrival: arrivals, budget: budget, at: now)
+    start(exchange, at: now)
+    return exchange
+  }
+
+  private func budget(until deadline: NIODeadline?) -> RequestLife.Budget {
+    let rules = pool.rules
+    let isPatient = rules.patience > .zero
+    return RequestLife.Budget(
+      patience: isPatient ? rules.patience : rules.connectTimeout + .seconds(1),
+      // Where the remote end dials, no attempt fails by itself, so there is no first failure that could be final.
+      isPatient: isPatient || rules.isAwaited, queueing: limits.queueing, response: limits.response,
+      deadline: deadline ?? .distantFuture)
+  }
 
   func start(_ exchange: UpstreamExchange, at now: NIODeadline) {
     if let connection = pool.connection(for: exchange, at: now) {
