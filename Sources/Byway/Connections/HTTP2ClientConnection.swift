@@ -6,7 +6,7 @@ import NIOCore
 /// The requesting end of an HTTP/2 connection: a stream for each exchange given to it.
 ///
 /// Lives on its channel's event loop.
-package final class HTTP2ClientConnection {
+package final class HTTP2ClientConnection: HTTP2StreamWriter {
   /// The owner of the connection. Called on the event loop.
   protocol Delegate: AnyObject {
     /// The peer has sent its settings: it speaks HTTP/2.
@@ -184,21 +184,6 @@ extension HTTP2ClientConnection: UpstreamConnection {
 }
 
 extension HTTP2ClientConnection: ClientConnection {
-  func write(_ id: StreamID, _ bytes: ByteBuffer) {
-    session.write(id, bytes)
-    driver.scheduleTransmit()
-  }
-
-  func finish(_ id: StreamID, trailers: FieldSection?) {
-    session.finish(id, trailers: trailers)
-    driver.scheduleTransmit()
-  }
-
-  func consume(_ id: StreamID, _ bytes: Int) {
-    session.consume(id, bytes: bytes)
-    driver.scheduleTransmit()
-  }
-
   func cancel(_ id: StreamID) {
     reset(id, .cancel)
   }

@@ -6,7 +6,7 @@ package import NIOCore
 /// The serving end of an HTTP/2 connection: an exchange for each request that arrives.
 ///
 /// Lives on its channel's event loop.
-package final class HTTP2ServerConnection: ServedConnection {
+package final class HTTP2ServerConnection: ServedConnection, HTTP2StreamWriter {
   let driver: ConnectionDriver
   let session: HTTP2Session
   private let handler: any ExchangeHandler
@@ -220,16 +220,6 @@ extension HTTP2ServerConnection: ResponseWriter {
     driver.scheduleTransmit()
   }
 
-  func write(_ id: StreamID, _ bytes: ByteBuffer) {
-    session.write(id, bytes)
-    driver.scheduleTransmit()
-  }
-
-  func finish(_ id: StreamID, trailers: FieldSection?) {
-    session.finish(id, trailers: trailers)
-    driver.scheduleTransmit()
-  }
-
   func cutShort(_ id: StreamID, _ error: BywayError, status: FieldSection?) {
     if let status {
       session.finish(id, trailers: status)
@@ -238,11 +228,6 @@ extension HTTP2ServerConnection: ResponseWriter {
       // A truncated body must not look like a complete one (RFC 9113 §8.1.1).
       session.reset(id, error.code == .cancelled ? .cancel : .internalError)
     }
-    driver.scheduleTransmit()
-  }
-
-  func consume(_ id: StreamID, _ bytes: Int) {
-    session.consume(id, bytes: bytes)
     driver.scheduleTransmit()
   }
 
