@@ -4,7 +4,7 @@ import LineEmulation
 /// One end of a line: a device that programs open, and the bytes between it and the emulated line. It belongs to the line's thread.
 final class LineDevice {
   let end: VirtualLink.End
-  private(set) var name: DeviceName
+  private(set) var name: TerminalLink
   private var terminal: PseudoTerminal?
   /// Arrived, but the terminal had no room.
   private var unwritten: ArraySlice<UInt8> = []
@@ -16,7 +16,7 @@ final class LineDevice {
 
   init(end: VirtualLink.End, path: String) throws(LineFailure) {
     self.end = end
-    name = DeviceName(path)
+    name = TerminalLink(path)
     try open()
   }
 

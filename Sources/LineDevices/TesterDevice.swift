@@ -18,7 +18,7 @@ package final class TesterDevice {
     case cut
   }
 
-  private let name: DeviceName
+  private let name: TerminalLink
   private let isOwn: Bool
   private var line: Line
   private var unwritten: ArraySlice<UInt8> = []
@@ -27,7 +27,7 @@ package final class TesterDevice {
 
   /// - Parameter baud: set on a device that exists; a pseudo-terminal has none.
   package init(path: String, baud: Int, _ interruption: Interruption) throws(LineFailure) {
-    name = DeviceName(path)
+    name = TerminalLink(path)
     self.interruption = interruption
     let status = try? FileStatus(of: path)
     isOwn = status == nil

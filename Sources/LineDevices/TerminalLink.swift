@@ -2,7 +2,7 @@ import Glibc
 import Primitives
 
 /// The path under which programs find a device: a symbolic link to whatever terminal plays it now.
-struct DeviceName {
+struct TerminalLink {
   private(set) var path: String
 
   init(_ path: String) {
