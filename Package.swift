@@ -343,7 +343,7 @@ let package = Package(
       name: "TransportTestSupport", dependencies: ["Byway", "TestTools", nioCore, nioPosix, logging],
       path: "Tests/TransportTestSupport", swiftSettings: settings),
     .executableTarget(
-      name: "StdioEcho", dependencies: ["Byway", "ProcessTransport", nioCore, nioPosix, logging],
+      name: "StdioEcho", dependencies: ["Byway", "BywayTesting", "ProcessTransport", nioCore, nioPosix, logging],
       path: "Tests/StdioEcho", swiftSettings: settings),
     tests(
       "UnixTransportTests",

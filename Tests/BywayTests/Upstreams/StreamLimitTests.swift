@@ -88,10 +88,8 @@ import Testing
     let second = try rig.begin()
     try rig.run(for: .seconds(1))
     #expect(raw.requests == 0)
-    raw.allow(1)
-    try rig.run(for: .milliseconds(100))
-    raw.answer(1)
-    try rig.run(for: .milliseconds(100))
+    try rig.settle { raw.allow(1) }
+    try rig.settle { raw.answer(1) }
     #expect(second.status == "200" && raw.requests == 1)
   }
 
@@ -100,16 +98,12 @@ import Testing
     let rig = try rig(raw)
     for _ in 0..<6 { _ = try rig.begin() }
     try rig.run(for: .milliseconds(100))
-    raw.allow(2)
-    try rig.run(for: .milliseconds(100))
-    raw.answer(2)
-    try rig.run(for: .milliseconds(100))
+    try rig.settle { raw.allow(2) }
+    try rig.settle { raw.answer(2) }
     #expect(raw.requests == 4)
-    raw.answer(1)
-    try rig.run(for: .milliseconds(100))
+    try rig.settle { raw.answer(1) }
     #expect(raw.requests == 5)
-    raw.allow(3)
-    try rig.run(for: .milliseconds(100))
+    try rig.settle { raw.allow(3) }
     #expect(raw.requests == 6)
   }
 
@@ -130,16 +124,12 @@ import Testing
       #expect(raw.requests == 0)
     }
     #expect(responses.allSatisfy { !$0.isOver })
-    raw.allow(1)
-    try rig.run(for: .milliseconds(100))
+    try rig.settle { raw.allow(1) }
     #expect(raw.requests == 1 && rig.upstream?.status.waiting == 2)
-    raw.answer(1)
-    try rig.run(for: .milliseconds(100))
+    try rig.settle { raw.answer(1) }
     #expect(responses.map(\.status) == ["200", nil, nil])
-    raw.allow(4)
-    try rig.run(for: .milliseconds(100))
-    raw.answer(2)
-    try rig.run(for: .milliseconds(100))
+    try rig.settle { raw.allow(4) }
+    try rig.settle { raw.answer(2) }
     #expect(responses.map(\.status) == ["200", "200", "200"])
   }
 
@@ -148,15 +138,12 @@ import Testing
     let rig = try rig(raw)
     let responses = try (0..<3).map { _ in try rig.begin(.post) }
     // The new limit arrives before the requests have been sent.
-    raw.allow(1)
-    try rig.run(for: .milliseconds(100))
+    try rig.settle { raw.allow(1) }
     #expect(raw.requests == 1 && rig.upstream?.status.waiting == 2)
-    raw.answer(1)
-    try rig.run(for: .milliseconds(100))
+    try rig.settle { raw.answer(1) }
     #expect(responses.map(\.status) == ["200", nil, nil])
     for _ in 0..<2 {
-      raw.answer(1)
-      try rig.run(for: .milliseconds(100))
+      try rig.settle { raw.answer(1) }
     }
     #expect(responses.map(\.status) == ["200", "200", "200"])
   }
@@ -201,10 +188,8 @@ import Testing
     try rig.run(for: .milliseconds(100))
     second.cancel()
     #expect(rig.upstream?.status.waiting == 1)
-    raw.answer(1)
-    try rig.run(for: .milliseconds(100))
-    raw.answer(1)
-    try rig.run(for: .milliseconds(100))
+    try rig.settle { raw.answer(1) }
+    try rig.settle { raw.answer(1) }
     #expect(raw.requests == 2 && third.status == "200" && second.endings == 0)
   }
 
@@ -284,9 +269,16 @@ import Testing
     #expect(rig.upstream?.status.waiting == 1024)
     try rig.run(for: .milliseconds(100))
     for _ in 0..<3 {
-      raw.answer(1)
-      try rig.run(for: .milliseconds(100))
+      try rig.settle { raw.answer(1) }
     }
     #expect(other.status == "200")
+  }
+}
+
+extension UpstreamRig {
+  /// Runs an event, and lets its consequences take place.
+  fileprivate func settle(after event: () -> Void) throws {
+    event()
+    try run(for: .milliseconds(100))
   }
 }
