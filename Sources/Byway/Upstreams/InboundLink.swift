@@ -11,6 +11,7 @@ package actor InboundLink {
   private var listener: (any Listener)?
   private var channels: AsyncThrowingStream<any Channel, any Error>.Iterator?
   private var isClosed = false
+  private var closing: Task<Void, Never>?
 
   /// Enough for the gateways of one remote end: the latest, those that stand by, and a few connections that are not gateways.
   package static let usualLimit = 64
@@ -51,11 +52,12 @@ package actor InboundLink {
     throw BywayError(.linkUnavailable, "\(link.address) accepts no more links.", processing: .none)
   }
 
-  /// Stops listening. Channels that were returned stay open.
+  /// Stops listening, and returns when that is done, for each caller. Channels that were returned stay open.
   package func close() async {
     isClosed = true
     // Accepted channels that were not taken are closed.
     channels = nil
-    await listener.take()?.close()
+    if let listener = listener.take() { closing = Task { await listener.close() } }
+    await closing?.value
   }
 }

@@ -95,8 +95,11 @@ package final class InboundHub: @unchecked Sendable {
     let asked = candidates
     candidates = []
     for candidate in asked { candidate.close() }
-    Task { [link] in await link.close() }
+    Task { await waitUntilClosed() }
   }
+
+  /// Returns when a hub that shuts down no longer listens. Any thread.
+  package func waitUntilClosed() async { await link.close() }
 
   private func dialed(_ channel: any Channel) {
     guard !isClosed else { return channel.close(promise: nil) }

@@ -267,12 +267,13 @@ package final class DeviceTable: @unchecked Sendable {
     }
   }
 
-  /// Returns when all devices have closed, or their time for that has passed. Any thread.
+  /// Returns when all devices and hubs have closed, or their time for that has passed. Any thread.
   package func shutDown() async {
     let ended = try? await eventLoop.submit {
       let devices = Array(self.opened.values) + self.made.values.map(\.device)
       let dialed = self.dialed.all.map { OwnedUpstream($0.upstream, on: self.eventLoop) }
-      for hub in self.hubs.values { hub.shutDown() }
+      let hubs = Array(self.hubs.values)
+      for hub in hubs { hub.shutDown() }
       self.hubs = [:]
       self.dialed.removeAll()
       self.opened = [:]
@@ -281,12 +282,13 @@ package final class DeviceTable: @unchecked Sendable {
       self.made = [:]
       self.isShutDown = true
       self.sweep?.cancel()
-      return (devices, dialed)
+      return (devices, dialed, hubs)
     }.get()
-    guard let (devices, dialed) = ended else { return }
+    guard let (devices, dialed, hubs) = ended else { return }
     await withTaskGroup(of: Void.self) { group in
       for device in devices { group.addTask { await device.shutDown() } }
       for device in dialed { group.addTask { await device.shutDown() } }
+      for hub in hubs { group.addTask { await hub.waitUntilClosed() } }
     }
   }
 }
