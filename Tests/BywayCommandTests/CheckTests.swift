@@ -74,6 +74,21 @@ import Testing
     }
   }
 
+  @Test("the configuration of byway-proxy@local is valid as installed, and with the two lines that name an adapter")
+  func local() async throws {
+    let folder = try TemporaryFolder()
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+    let text = try String(contentsOf: root.appending(path: "packaging/etc/local.conf"), encoding: .utf8)
+    let settings = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
+    #expect(settings == ["listen = 127.0.0.1:8080", "discover = serial"])
+    let named = text.replacing("#[", with: "[").replacing("#link", with: "link")
+    for text in [text, named] {
+      let result = try await check(text, as: "local.conf", in: folder)
+      #expect(result.exitCode == 0, "\(result.errorText)")
+    }
+    #expect(named.contains("\n[device printer]\nlink = serial:usb:0403:6001:A50285BI\n"))
+  }
+
   @Test("check tells gateway and proxy files apart by their options or file name, and refuses a pipe")
   func kinds() async throws {
     let folder = try TemporaryFolder()

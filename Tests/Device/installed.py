@@ -7,6 +7,7 @@ import threading
 import time
 
 import debian
+import local
 from guest import wait_for
 from machine import Machine
 from report import expect
@@ -65,6 +66,7 @@ class Installed:
         check = self.report.check
         if not check("Debian boots", self.machine.boot) or not check("the package is installed", self.install):
             return
+        self.run_local()
         check("an adapter is plugged in, and its page is there without a command", self.plugs_in)
         check("systemd-analyze security: at most 1.5 for either daemon", self.is_confined)
         check("systemctl reload: the new rules count, and a page that is on its way arrives", self.reloads)
@@ -76,6 +78,22 @@ class Installed:
         check("an upgrade under load: no request fails", self.upgrades)
         check("what an administrator has written survives a removal, nothing of the package does", self.is_removed)
 
+    def run_local(self):
+        """Checks the proxy that serves every adapter under its name."""
+        check, machine = self.report.check, self.machine
+        if not check("byway-proxy@local runs as installed, and lists no device", local.starts, self.shell):
+            return
+        check("local: an adapter without a gateway is listed by its own name within 3 s, and is away when unplugged",
+              local.appears, self.shell, machine, SERIAL, "qemu-usb-serial")
+        with self.gateway("local", "--name", "printer"):
+            check("local: an adapter's gateway has its page at http://printer.localhost:8080/ within 3 s, and is away when unplugged",
+                  local.appears, self.shell, machine, SERIAL, "printer", PAGE.decode())
+            check("local: two lines of its configuration give the adapter another name", local.is_named,
+                  self.shell, machine, SERIAL, PAGE.decode())
+        machine.unplug("adapter")
+        check("systemd-analyze security: at most 1.5 for byway-proxy@local", self.is_confined, [local.UNIT])
+        check("local: it stops", local.stops, self.shell)
+
     # MARK: Checks
 
     def install(self):
@@ -83,22 +101,21 @@ class Installed:
         for name in ["gateway", "proxy"]:
             text = self.shell.run(f"cat /etc/byway/{name}.conf")
             expect(all(line.startswith("#") for line in text.splitlines() if line), f"{name}.conf sets something")
-        self.shell.run(f"cp /run/box/adapter.conf /etc/byway/{SERIAL}.conf")
-        expect(self.state(PROXY) == "inactive", "it runs before there is an adapter")
+        for unit in [PROXY, local.UNIT]:
+            expect(self.state(unit) == "inactive", f"{unit} runs")
 
     def plugs_in(self):
-        origin = self.parts.enter_context(page_server(self.folder / "origin"))
-        gateway = Gateway(self.byway, self.machine.terminal("adapter"), origin, self.folder / "gateway.log")
-        self.parts.callback(gateway.stop)
-        self.report.add_log(gateway.text)
+        self.shell.run(f"cp /run/box/adapter.conf /etc/byway/{SERIAL}.conf")
+        expect(self.state(PROXY) == "inactive", "it runs before there is an adapter")
+        self.parts.enter_context(self.gateway("gateway"))
         self.machine.plug("adapter", SERIAL)
         self.wait_for_page()
         expect(self.state(PROXY) == "active", "somebody else serves the page")
         user = self.shell.run(f"stat -c %U /proc/{self.process()}").strip()
         expect(user != "root", "it runs as root")
 
-    def is_confined(self):
-        for unit in [PROXY, "byway-gateway@any.service"]:
+    def is_confined(self, units=(PROXY, "byway-gateway@any.service")):
+        for unit in units:
             self.shell.run(f"systemd-analyze security --no-pager --threshold=15 {unit}", SECONDS)
 
     def reloads(self):
@@ -195,6 +212,17 @@ class Installed:
         expect(self.shell.run("ls /etc/byway").split() == sorted([f"{SERIAL}.conf", "hall.conf", "hallway.conf"]),
                self.shell.run("ls /etc/byway"))
 
+    @contextlib.contextmanager
+    def gateway(self, name, *options):
+        """A gateway on this machine, at the other end of the adapter's line, in front of a page."""
+        with page_server(self.folder / f"{name}-origin") as origin:
+            gateway = Gateway(self.byway, self.machine.terminal("adapter"), origin, self.folder / f"{name}.log", *options)
+            self.report.add_log(gateway.text)
+            try:
+                yield
+            finally:
+                gateway.stop()
+
     # MARK: Queries
 
     def wait_for_page(self):
@@ -242,11 +270,11 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
 class Gateway:
     """A gateway at this machine's end of the adapter's line."""
 
-    def __init__(self, byway, terminal, origin, log):
+    def __init__(self, byway, terminal, origin, log, *options):
         self.path = log
         with open(log, "w") as file:
             self.process = subprocess.Popen(
-                [byway, "gateway", "--link", f"serial:{terminal}?baud=230400", "--origin", origin],
+                [byway, "gateway", "--link", f"serial:{terminal}?baud=230400", "--origin", origin, *options],
                 stdin=subprocess.DEVNULL, stdout=file, stderr=file)
 
     def text(self):

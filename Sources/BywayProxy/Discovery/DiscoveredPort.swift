@@ -10,6 +10,8 @@ struct DiscoveredPort {
   /// The minimum time between two questions, for a port that comes and goes repeatedly.
   private static let shortestPause = TimeAmount.seconds(2)
   static let awayTime = TimeAmount.seconds(60)
+  /// The time after which a port is published, even if its device has not answered. A gateway that runs answers sooner.
+  private static let unansweredTime = TimeAmount.milliseconds(1500)
 
   enum State {
     /// Plugged in.
@@ -31,13 +33,15 @@ struct DiscoveredPort {
   /// The claim of the device that is or was here. A device that restarts, or is plugged in again, is silent for a while and keeps its
   /// name.
   private(set) var claim: DeviceClaim?
-  /// Whether the device is published: its first question has been answered or has failed, or will not be asked.
+  /// Whether the device is published: its first question has been answered or has failed, will not be asked, or takes long.
   private(set) var isKnown = false
+  private var appeared: NIODeadline
   private var lastAsked: NIODeadline?
 
   init(_ port: LinkPort, at now: NIODeadline) {
     self.port = port
     state = .away(since: now)
+    appeared = now
     appear(as: port, at: now)
   }
 
@@ -64,6 +68,7 @@ struct DiscoveredPort {
       return
     }
     if case .here = state, isSame { return }
+    appeared = now
     let earliest = lastAsked.map { $0 + Self.shortestPause } ?? now
     state = .here(.due(at: max(now, earliest), silences: 0))
   }
@@ -73,12 +78,19 @@ struct DiscoveredPort {
     if isHere { state = .away(since: now) }
   }
 
+  /// Publishes the port if its device has been silent for too long.
+  mutating func advance(to now: NIODeadline) {
+    if isHere, now >= appeared + Self.unansweredTime { isKnown = true }
+  }
+
   /// The time of the next event that needs no input.
   var deadline: NIODeadline? {
-    switch state {
-    case .here(.due(let time, _)): time
+    let publication = isKnown ? nil : appeared + Self.unansweredTime
+    return switch state {
+    case .here(.due(let time, _)): min(time, publication ?? time)
     case .away(let since): since + Self.awayTime
-    case .here, .unavailable: nil
+    case .here: publication
+    case .unavailable: nil
     }
   }
 

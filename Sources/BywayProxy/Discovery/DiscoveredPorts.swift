@@ -80,8 +80,9 @@ package struct DiscoveredPorts: Sendable {
     nameAll()
   }
 
-  /// Removes ports that have been away for too long.
+  /// Removes ports that have been away for too long, and publishes those that have not answered for long.
   package mutating func advance(to now: NIODeadline) {
+    for index in entries.indices { entries[index].port.advance(to: now) }
     entries.removeAll { $0.port.isOver(at: now) }
     nameAll()
   }
@@ -103,7 +104,7 @@ package struct DiscoveredPorts: Sendable {
     return questions
   }
 
-  /// The time of the next question or expiry. It is in the past if questions wait for the answers of others.
+  /// The time of the next question, publication or expiry. It is in the past if questions wait for the answers of others.
   package var deadline: NIODeadline? { entries.compactMap(\.port.deadline).min() }
 
   /// The known devices, sorted by name.

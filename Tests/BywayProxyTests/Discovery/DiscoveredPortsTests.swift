@@ -92,14 +92,36 @@ import Testing
       ])
   }
 
-  @Test("a port is not listed until its device had time to answer")
-  func unanswered() throws {
+  @Test(
+    "a port whose device does not answer is listed after 1.5 s, by its adapter's name", arguments: [true, false])
+  func unanswered(_ answersLater: Bool) throws {
     var ports = DiscoveredPorts(reserved: [])
     ports.list([port(0)], from: 0, at: Self.start)
     let question = try #require(ports.questions(at: Self.start).first)
     #expect(ports.devices.isEmpty && ports.questions(at: Self.start).isEmpty)
-    ports.take(nil, to: question, at: Self.start + .seconds(5))
+    #expect(ports.deadline == Self.start + .milliseconds(1500))
+    ports.advance(to: Self.start + .milliseconds(1499))
+    #expect(ports.devices.isEmpty)
+    ports.advance(to: Self.start + .milliseconds(1500))
     #expect(ports.devices.map(\.name.text) == ["ftdi-ft232r"] && ports.devices.first?.title?.text == "FTDI FT232R")
+    #expect(ports.devices.map(\.state) == [.present] && ports.deadline == nil)
+    ports.take(
+      answersLater ? DeviceClaim(name: DeviceName("printer")) : nil, to: question, at: Self.start + .seconds(5))
+    #expect(ports.devices.map(\.name.text) == [answersLater ? "printer" : "ftdi-ft232r"])
+  }
+
+  @Test("a port that is gone before it is listed is never listed, and a later one gets the same time")
+  func shortVisit() throws {
+    var ports = DiscoveredPorts(reserved: [])
+    ports.list([port(0)], from: 0, at: Self.start)
+    _ = ports.questions(at: Self.start)
+    ports.list([], from: 0, at: Self.start + .seconds(1))
+    ports.advance(to: Self.start + .seconds(10))
+    #expect(ports.devices.isEmpty)
+    ports.list([port(0)], from: 0, at: Self.start + .seconds(10))
+    #expect(ports.devices.isEmpty)
+    ports.advance(to: Self.start + .seconds(12))
+    #expect(ports.devices.count == 1)
   }
 
   @Test("a port without an answer is queried twice more, and then no longer")

@@ -40,11 +40,12 @@ import Testing
     plug.yield([])
     #expect(await devices.next()?.isEmpty == true)
     plug.yield([port(address)])
-    #expect(
-      await devices.next() == [
-        DiscoveredDevice(
-          name: DeviceName("printer") ?? .unnamed, title: DeviceText("In the hall"), link: address, state: .present)
-      ])
+    let device = DiscoveredDevice(
+      name: DeviceName("printer") ?? .unnamed, title: DeviceText("In the hall"), link: address, state: .present)
+    // On a busy machine, the port is listed before the gateway has answered.
+    var found = await devices.next()
+    while let list = found, list.map(\.name) != [device.name] { found = await devices.next() }
+    #expect(found == [device])
     // The link is free again.
     let client = try BywayClient(link: address, transports: [LoopbackTransport()])
     let answer = try await client.get("http://device/")

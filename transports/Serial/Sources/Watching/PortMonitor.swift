@@ -17,7 +17,11 @@ struct PortMonitor: Sendable {
     case folder(String)
   }
 
-  /// The time to wait after an event. An adapter causes several events, and is usable after the last one.
+  private enum Cause {
+    case event, time
+  }
+
+  /// The time from an event to the look. An adapter causes several events, and is usable after the last one.
   static let settling = Duration.milliseconds(200)
   private static let reasonsInterval = Duration.seconds(10)
 
@@ -35,12 +39,13 @@ struct PortMonitor: Sendable {
   }
 
   private func run(_ lists: AsyncStream<[LinkPort]>.Continuation) async {
-    let (looks, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let listener = events { bell.yield() }
+    // One look of each cause can wait.
+    let (looks, bell) = AsyncStream.makeStream(of: Cause.self, bufferingPolicy: .bufferingOldest(2))
+    let listener = events { bell.yield(.event) }
     let clock = Task {
       while !Task.isCancelled {
         try await Task.sleep(for: interval(listener))
-        bell.yield()
+        bell.yield(.time)
       }
     }
     defer {
@@ -49,18 +54,21 @@ struct PortMonitor: Sendable {
     }
     var (seen, told): ([LinkPort]?, [LinkPort]?)
     var lastFull = ContinuousClock.now
-    bell.yield()
-    for await _ in looks {
+    bell.yield(.time)
+    for await cause in looks {
+      if cause == .event {
+        // Further events during this time cause only one more look.
+        do { try await Task.sleep(for: Self.settling) } catch { break }
+      }
       let ports = await onThread { self.ports() }
       let now = ContinuousClock.now
-      if ports != seen || now - lastFull >= Self.reasonsInterval {
+      // A new port first belongs to root. When udev has given it to its group, an event comes for the same list.
+      if cause == .event || ports != seen || now - lastFull >= Self.reasonsInterval {
         (seen, lastFull) = (ports, now)
         let list = await onThread { self.withReasons(ports) }
         if list != told { lists.yield(list) }
         told = list
       }
-      // Further events during this time cause only one more check.
-      do { try await Task.sleep(for: Self.settling) } catch { break }
     }
     lists.finish()
   }
