@@ -144,6 +144,47 @@ import Testing
     await gateway.process.stop()
   }
 
+  @Test("a second daemon with the same configuration gets a number after its name, and each has its own commands")
+  func numbers() async throws {
+    let home = try Home()
+    let gateways = try await [
+      home.gateway(), home.gateway(["--link", "unix:\(home.folder["m"])"]),
+      home.gateway(["--link", "unix:\(home.folder["n"])"]),
+    ]
+    for (gateway, name) in zip(gateways, ["hall", "hall-2", "hall-3"]) {
+      #expect(try await home.status(name)["processID"] == .number(gateway.process.id))
+      #expect(try await home.status(name)["name"]?.text == name)
+    }
+    #expect(gateways[1].log.contains("byway status shows this one as hall-2"), "\(gateways[1].log)")
+    #expect(try await home.run("stop", "hall-2").exitCode == 0)
+    #expect(!FileManager.default.fileExists(atPath: home.folder["byway/hall-2"]))
+    #expect(try await home.status("hall")["processID"] == .number(gateways[0].process.id))
+  }
+
+  @Test("the socket of a killed daemon without a name is removed by the next one, and that of a live one stays")
+  func killed() async throws {
+    let home = try Home()
+    func unnamed(_ link: String) async throws -> BywayProcess {
+      let gateway = try await BywayProcess.gateway(
+        ["--link", "unix:\(home.folder[link])", "--origin", "http://127.0.0.1:1"], environment: home.environment)
+      _ = Ending { await gateway.process.stop() }
+      return gateway
+    }
+    let (first, second) = try await (unnamed("l"), unnamed("m"))
+    let named = try await home.gateway(["--link", "unix:\(home.folder["o"])"])
+    for gateway in [first, named] {
+      gateway.process.send(SIGKILL)
+      #expect(await gateway.process.waitForExit(within: .seconds(10)) == .signal(SIGKILL))
+    }
+    let third = try await unnamed("n")
+    let names = try FileManager.default.contentsOfDirectory(atPath: home.folder["byway"])
+    #expect(Set(names) == ["gateway-\(second.process.id)", "gateway-\(third.process.id)", "hall"], "\(names)")
+    #expect(try await home.run("status", "hall").exitCode == 69)
+    // A configuration's name is free again, and its socket is replaced.
+    let again = try await home.gateway(["--link", "unix:\(home.folder["o"])"])
+    #expect(try await home.status("hall")["processID"] == .number(again.process.id))
+  }
+
   @Test("byway reload reports errors, and byway status has the result of the last reload")
   func reload() async throws {
     let home = try Home()
@@ -257,6 +298,19 @@ import Testing
     #expect(await trusted.process.stop() == .code(0))
   }
 
+  @Test("a second daemon in the same RUNTIME_DIRECTORY does not start, as its folder has only one socket")
+  func sharedPlace() async throws {
+    let folder = try TemporaryFolder()
+    let environment = ["XDG_RUNTIME_DIR": "", "RUNTIME_DIRECTORY": folder.path]
+    let first = try await BywayProcess.gateway(
+      ["--link", "unix:\(folder["l"])", "--origin", "http://127.0.0.1:1"], environment: environment)
+    let second = try await BywayProcess.run(
+      ["gateway", "--link", "unix:\(folder["m"])", "--origin", "http://127.0.0.1:1"], environment: environment)
+    #expect(second.exitCode == 69 && second.errorText.contains(folder["control.sock"]), "\(second.errorText)")
+    #expect(await first.process.stop() == .code(0))
+    #expect(FileManager.default.fileExists(atPath: folder.path), "it is systemd's")
+  }
+
   @Test("byway status has the inspector's token, and logs written to a pipe or a file do not")
   func token() async throws {
     let home = try Home()
@@ -266,16 +320,6 @@ import Testing
     #expect(token.utf8.count > 16)
     _ = try await gateway.process.errorLine(containing: "byway status has the URL that may act", within: .seconds(5))
     #expect(!gateway.log.contains(token), "\(gateway.log)")
-    #expect(await gateway.process.stop() == .code(0))
-  }
-
-  @Test("a daemon without a folder for its control socket says so, and how to set one")
-  func homeless() async throws {
-    let gateway = try await BywayProcess.gateway(
-      ["--link", "tcp://127.0.0.1:0", "--origin", "http://127.0.0.1:1"],
-      environment: ["XDG_RUNTIME_DIR": "", "RUNTIME_DIRECTORY": ""])
-    let line = try await gateway.process.errorLine(containing: "no control socket", within: .seconds(5))
-    #expect(line.contains("export XDG_RUNTIME_DIR=/"), "\(line)")
     #expect(await gateway.process.stop() == .code(0))
   }
 

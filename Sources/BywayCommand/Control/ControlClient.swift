@@ -21,15 +21,18 @@ struct ControlClient: Sendable {
   /// - Parameter name: `nil` if there is only one daemon.
   /// - Throws: ``CommandFailure``
   static func named(_ name: String?, transports: TransportRegistry) throws -> ControlClient {
-    let all = ControlFolders.all()
+    let search = ControlFolders.all()
+    let all = search.places
     let known = all.map(\.name)
+    let refusals = search.refusals.map { " \($0.asSentence)" }.joined()
     if let name {
       guard let place = all.first(where: { $0.name == name }) else {
-        throw CommandFailure(.unavailable, "No daemon is called \"\(name)\".\(Spelling.hint(for: name, among: known))")
+        let hint = Spelling.hint(for: name, among: known)
+        throw CommandFailure(.unavailable, "No daemon is called \"\(name)\".\(hint)\(refusals)")
       }
       return try ControlClient(place, transports: transports)
     }
-    guard let place = all.first else { throw CommandFailure(.unavailable, none) }
+    guard let place = all.first else { throw CommandFailure(.unavailable, none + refusals) }
     guard all.count == 1 else {
       throw CommandFailure(.usage, "Several daemons run: name one of \(known.joined(separator: ", ")).")
     }

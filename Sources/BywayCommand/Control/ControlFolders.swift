@@ -11,45 +11,93 @@ enum ControlFolders {
   struct Place: Sendable, Hashable {
     let name: String
     let socket: String
+    /// Whether the daemon has made the folder, and removes it.
+    var isMade = false
   }
 
-  /// Returns the place for the socket of a daemon with this name, and makes its folder. Returns `nil` if there is no place for it.
-  /// - Throws: ``CommandFailure`` if the place cannot be used.
-  static func own(_ name: String) throws(CommandFailure) -> Place? {
-    do {
-      // systemd has made it; if there are several, colons separate them.
-      if let folder = Environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first.map(String.init) {
-        guard folder.hasPrefix("/"), try TrustedFolder.existing(folder) != nil else {
-          throw CommandFailure(
-            .cannotCreate,
-            "RUNTIME_DIRECTORY is \(folder.visible): it must be the absolute path of a folder that exists.")
-        }
-        return Place(name: name, socket: "\(folder)/\(socketName)")
+  /// The running daemons, and the reasons why folders with others are not trusted.
+  struct Search: Sendable {
+    fileprivate(set) var places: [Place] = []
+    fileprivate(set) var refusals: [String] = []
+  }
+
+  // MARK: A daemon's own place
+
+  /// Returns the place for the socket of a daemon with this name, and makes its folder.
+  /// - Throws: ``CommandFailure`` if no place can be used.
+  static func own(_ name: String) throws(CommandFailure) -> Place {
+    // systemd has made it; if there are several, colons separate them.
+    if let folder = Environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first.map(String.init) {
+      guard folder.hasPrefix("/"), try trusted({ () throws(BywayError) in try TrustedFolder.existing(folder) }) != nil
+      else {
+        throw CommandFailure(
+          .cannotCreate, "RUNTIME_DIRECTORY is \(folder.visible): it must be the absolute path of a folder that exists."
+        )
       }
-      guard let base = userBase else { return nil }
-      _ = try TrustedFolder("\(base)/\(name)", making: .all)
-      return Place(name: name, socket: "\(base)/\(name)/\(socketName)")
-    } catch let failure as CommandFailure {
-      throw failure
+      return Place(name: name, socket: "\(folder)/\(socketName)")
+    }
+    var failure: CommandFailure?
+    for base in ownBases {
+      do throws(CommandFailure) {
+        if base == system { makeSystemFolder() }
+        _ = try trusted { () throws(BywayError) in try TrustedFolder("\(base)/\(name)", making: .all) }
+        removeStale(in: base)
+        return Place(name: name, socket: "\(base)/\(name)/\(socketName)", isMade: true)
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    throw failure ?? CommandFailure(.cannotCreate, "There is no folder for it.")
+  }
+
+  private static func trusted<Result>(_ body: () throws(BywayError) -> Result) throws(CommandFailure) -> Result {
+    do {
+      return try body()
     } catch {
-      throw CommandFailure(.cannotCreate, BywayError(error).message)
+      throw CommandFailure(.cannotCreate, error.message)
     }
   }
 
   /// Removes the folder of a daemon that ends.
   static func remove(_ place: Place) {
-    guard let userBase, place.socket.hasPrefix(userBase) else { return }
-    rmdir(String(place.socket.dropLast(socketName.count + 1)))
+    if place.isMade { rmdir(String(place.socket.dropLast(socketName.count + 1))) }
   }
 
+  /// Makes the folder that daemons of the system share with root's own. systemd does not change it if it exists.
+  private static func makeSystemFolder() {
+    if mkdir(system, 0o755) == 0 { chmod(system, 0o755) }
+  }
+
+  /// Removes the sockets of daemons that were killed, and named after their processes. A later daemon of the same name replaces
+  /// any other socket.
+  private static func removeStale(in base: String) {
+    for name in (try? Folder.names(in: base)) ?? [] {
+      let socket = "\(base)/\(name)/\(socketName)"
+      guard let process = DaemonName.process(of: name), !RunningProcess.isRunning(process), !isAnswered(socket) else {
+        continue
+      }
+      unlink(socket)
+      rmdir("\(base)/\(name)")
+    }
+  }
+
+  // MARK: All places
+
   /// Returns the places of all running daemons, the user's before the system's, each sorted by name.
-  static func all() -> [Place] {
-    [userBase, system].compactMap(\.self).flatMap { base in
-      ((try? Folder.names(in: base)) ?? []).sorted().compactMap { name in
-        let socket = "\(base)/\(name)/\(socketName)"
-        return isAnswered(socket) ? Place(name: name, socket: socket) : nil
+  static func all() -> Search {
+    var search = Search()
+    for base in allBases {
+      do throws(BywayError) {
+        guard let folder = try TrustedFolder.existing(base) else { continue }
+        for name in try folder.names().sorted() {
+          let socket = "\(base)/\(name)/\(socketName)"
+          if isAnswered(socket) { search.places.append(Place(name: name, socket: socket)) }
+        }
+      } catch {
+        search.refusals.append(error.message)
       }
     }
+    return search
   }
 
   /// Whether a process listens on the socket. A killed daemon leaves its socket behind.
@@ -63,15 +111,29 @@ enum ControlFolders {
     return address.withPointer({ connect(descriptor, $0, $1) }) == 0 || errno == EAGAIN || errno == EACCES
   }
 
-  /// The command that gives the daemons of a login a place. Without a login session, systemd has not made the folder.
-  static var remedy: String {
-    let folder = "/run/user/\(geteuid())"
-    if access(folder, W_OK) == 0 { return "export XDG_RUNTIME_DIR=\(folder)" }
-    let other = "/tmp/byway-\(geteuid())"
-    return "mkdir -p -m 700 \(other); export XDG_RUNTIME_DIR=\(other)"
+  // MARK: Folders
+
+  /// The folders for this user's daemons, the preferred one first. The folder of a login disappears with the login, and root's
+  /// daemons are the system's. So root uses /run/byway, unless the variable leads elsewhere.
+  private static var ownBases: [String] {
+    let isSystem = geteuid() == 0 && (chosen == nil || chosen == login)
+    return [isSystem ? system : chosen, temporary].compactMap(\.self)
   }
 
-  private static var userBase: String? {
+  /// All folders in which daemons of this user may be, whatever their environment was, and that of the system.
+  private static var allBases: [String] {
+    var bases: [String] = []
+    for base in [chosen, login, temporary, system].compactMap(\.self) where !bases.contains(base) { bases.append(base) }
+    return bases
+  }
+
+  private static var chosen: String? {
     Environment["XDG_RUNTIME_DIR"].flatMap { $0.hasPrefix("/") ? "\($0)/byway" : nil }
   }
+
+  /// The folder below the one that systemd makes for a login.
+  private static var login: String { "/run/user/\(geteuid())/byway" }
+
+  /// The folder of a user without a login session. Its name is known to every process of that user.
+  private static var temporary: String { "/tmp/byway-\(geteuid())" }
 }

@@ -41,7 +41,7 @@ struct StatusCommand: AsyncParsableCommand {
   /// Returns the statuses of the daemons that answer, and the failures of the others.
   private func answers() async throws -> (text: String, silent: [CommandFailure]) {
     let transports = CommandContext.transports
-    let places = ControlFolders.all().filter { name == nil || $0.name == name }
+    let places = ControlFolders.all().places.filter { name == nil || $0.name == name }
     guard !places.isEmpty else {
       // Its message lists the known names.
       _ = try ControlClient.named(name, transports: transports)

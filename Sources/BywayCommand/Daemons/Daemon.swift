@@ -24,7 +24,7 @@ actor Daemon<Command: DaemonCommand>: Service {
     let fixed: [String: String]
   }
 
-  private let name: String
+  private let name: DaemonName
   private let start = WallTime.now().seconds
   let source: DaemonPlan<Command>.Source
   let manager: ServiceManager
@@ -51,10 +51,10 @@ actor Daemon<Command: DaemonCommand>: Service {
   var stopping: Task<Void, Never>?
 
   /// Starts all members, or none.
-  /// - Parameter name: The daemon's name in ``ControlFolders``.
+  /// - Parameter name: The daemon's name in ``ControlFolders``, unless another daemon has it.
   /// - Throws: ``CommandFailure`` or ``BywayError``.
   static func start(
-    _ plan: DaemonPlan<Command>, from source: DaemonPlan<Command>.Source, named name: String,
+    _ plan: DaemonPlan<Command>, from source: DaemonPlan<Command>.Source, named name: DaemonName,
     under manager: ServiceManager
   ) async throws -> Daemon {
     let daemon = try Daemon(plan, from: source, named: name, under: manager)
@@ -71,7 +71,7 @@ actor Daemon<Command: DaemonCommand>: Service {
   }
 
   private init(
-    _ plan: DaemonPlan<Command>, from source: DaemonPlan<Command>.Source, named name: String,
+    _ plan: DaemonPlan<Command>, from source: DaemonPlan<Command>.Source, named name: DaemonName,
     under manager: ServiceManager
   ) throws {
     self.name = name
@@ -122,16 +122,20 @@ actor Daemon<Command: DaemonCommand>: Service {
   }
 
   private func startControl() async throws {
+    for candidate in name.candidates {
+      if try await startControl(named: candidate) { return }
+    }
+    throw CommandFailure(.unavailable, "Too many daemons are called \(name.text): give this one a name: --instance.")
+  }
+
+  /// - Returns: `false` if another daemon has that name, and this one may have another.
+  private func startControl(named candidate: String) async throws -> Bool {
     let place: ControlFolders.Place
     do throws(CommandFailure) {
-      guard let own = try ControlFolders.own(name) else {
-        return logger.notice(
-          Self.noControl,
-          metadata: ["reason": "XDG_RUNTIME_DIR is not set. Before the start, run: \(ControlFolders.remedy)"])
-      }
-      place = own
+      place = try ControlFolders.own(candidate)
     } catch {
-      return logger.warning(Self.noControl, metadata: ["reason": "\(error.message)"])
+      logger.warning(Self.noControl, metadata: ["reason": "\(error.message)"])
+      return true
     }
     do {
       let control = ControlServer(self)
@@ -140,14 +144,20 @@ actor Daemon<Command: DaemonCommand>: Service {
           on: source.transports.link("unix:\(place.socket)?mode=0600"), logger: Self.quiet
         ) { try await control.respond(to: $0) })
       self.place = place
+      if candidate != name.text {
+        logger.notice("Another daemon is called \(name.text), so byway status shows this one as \(candidate).")
+      }
     } catch {
       guard access(place.socket, F_OK) != 0 else {
+        // In a folder of systemd's, each name has the same socket.
+        if !name.isGiven, place.isMade { return false }
         throw CommandFailure(
           .unavailable,
-          "\(error.asFailure.message) Where another is called \(name), too, give this one a name: --instance.")
+          "\(error.asFailure.message) Where another is called \(candidate), too, give this one a name: --instance.")
       }
       logger.warning(Self.noControl, metadata: ["reason": "\(error.asFailure.message)"])
     }
+    return true
   }
 
   private static var noControl: Logger.Message {
@@ -260,7 +270,8 @@ actor Daemon<Command: DaemonCommand>: Service {
 extension Daemon: Controllable {
   func status() async -> DaemonStatus {
     DaemonStatus(
-      name: name, kind: Member.kind, isStopping: stopping != nil, processID: Int(getpid()), since: start,
+      name: place?.name ?? name.text, kind: Member.kind, isStopping: stopping != nil, processID: Int(getpid()),
+      since: start,
       configuration: source.file,
       reload: lastReload, members: await memberStatus(measures: true), requests: DaemonStatus.Requests(tally),
       memoryBytes: ProcessFacts.residentBytes, held: DaemonStatus.Held(.shared),

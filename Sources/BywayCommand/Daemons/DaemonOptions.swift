@@ -49,15 +49,15 @@ struct DaemonFileOptions: ParsableArguments {
 
   /// - Parameter kind: `gateway` or `proxy`.
   /// - Throws: ``CommandFailure`` if the name cannot be that of a folder.
-  func name(of kind: String) throws(CommandFailure) -> String {
+  func name(of kind: String) throws(CommandFailure) -> DaemonName {
     if let instance {
       guard ShortName.isValid(instance) else {
         throw CommandFailure(.usage, "--instance \(instance): use letters, digits, -, _ and dots.")
       }
-      return instance
+      return DaemonName(instance, isGiven: true)
     }
     let file = config?.split(separator: "/").last.map { $0.hasSuffix(".conf") ? $0.dropLast(5) : $0 }
-    if let file, ShortName.isValid(file) { return String(file) }
-    return "\(kind)-\(getpid())"
+    if let file, ShortName.isValid(file) { return DaemonName(String(file), isGiven: false) }
+    return .ofProcess(kind)
   }
 }

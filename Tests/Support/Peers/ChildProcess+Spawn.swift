@@ -1,4 +1,5 @@
 import Foundation
+import TestTools
 
 extension ChildProcess {
   /// Makes a socket pair in place of a pipe: it is created with close-on-exec, so no other child inherits it and the
@@ -10,6 +11,16 @@ extension ChildProcess {
       throw PeerFailure("no socket pair: \(String(cString: strerror(errno)))")
     }
     return (ends[0], ends[1])
+  }
+
+  /// The place of control sockets, unless a test sets another: daemons of the developer and of other tests are no part of a test.
+  private static let runtimeFolder: TemporaryFolder? = {
+    atexit { ChildProcess.removeRuntimeFolder() }
+    return try? TemporaryFolder()
+  }()
+
+  private static func removeRuntimeFolder() {
+    if let runtimeFolder { try? FileManager.default.removeItem(atPath: runtimeFolder.path) }
   }
 
   /// POSIX_SPAWN_SETSID, which the Glibc module does not export.
@@ -48,7 +59,9 @@ extension ChildProcess {
     sigemptyset(&noSignals)
     posix_spawnattr_setsigmask(&attributes, &noSignals)
 
-    let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { "\($0)=\($1)" }
+    let defaults = runtimeFolder.map { ["XDG_RUNTIME_DIR": $0.path] } ?? [:]
+    let variables = ProcessInfo.processInfo.environment.merging(defaults) { $1 }.merging(environment) { $1 }
+      .map { "\($0)=\($1)" }
     let argv = ([path] + arguments).map { strdup($0) } + [nil]
     let envp = variables.map { strdup($0) } + [nil]
     defer { (argv + envp).forEach { free($0) } }
