@@ -10,6 +10,8 @@ struct RootCommand: AsyncParsableCommand {
     discussion: """
       A gateway on the device accepts HTTP on its links and forwards it to an origin. A proxy, or one request, at the \
       other end of a link reaches that origin as if it were on the network.
+
+      Without arguments in a terminal, byway shows the daemons that run, the adapters that are plugged in, and what to try next.
       """,
     version: "byway \(Release.version)",
     subcommands: [

@@ -29,6 +29,23 @@ struct StatusText {
     return lines
   }
 
+  /// The daemon in one line: its name, its addresses, and the state of its links.
+  var summary: String {
+    let members = status["members"]?.elements ?? []
+    let listens = members.flatMap { $0["listens"]?.elements ?? [] }.compactMap(\.text).joined(separator: " ")
+    var facts = [text("kind") + (listens.isEmpty ? "" : " on \(listens.visible)")]
+    if status["state"]?.text == "stopping" { facts.append(style.bad("stopping")) }
+    let links = members.flatMap { $0["links"]?.elements ?? [] }
+    facts += links.prefix(Self.summaryLimit).map { link in
+      let name = link["device"]?.text.map { "device \($0.visible)" } ?? label(of: link, "link")
+      return "\(name) \(state(link["state"]?.text ?? "unknown", because: link["reason"]?.text))"
+    }
+    if links.count > Self.summaryLimit { facts.append("\(links.count - Self.summaryLimit) more") }
+    return "\(style.bold(text("name"))): \(facts.joined(separator: ", "))"
+  }
+
+  private static let summaryLimit = 3
+
   private var head: String {
     let name = style.bold(text("name"))
     var facts = ["\(text("kind")) \(text("version"))"]
