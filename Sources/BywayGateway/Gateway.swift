@@ -41,7 +41,8 @@ public final class Gateway: Sendable {
       group: group, limit: ConnectionLimit(configuration.maximumConnections), logger: configuration.logger
     ) { channel, link, logger in
       HTTP2ServerConnection.start(
-        on: channel, handler: rules.handler(on: channel.eventLoop), configuration: rules.server(link, logger))
+        on: channel, handler: rules.handler(on: channel.eventLoop),
+        configuration: rules.server(link, of: channel, logger))
     }
   }
 

@@ -105,8 +105,8 @@ final class GatewayRules: Sendable {
 
   var origin: Origin { state.withLock(\.generation).configuration.origin }
 
-  /// Returns the configuration for a new connection.
-  func server(_ link: Link, _ logger: Logger) -> ServerConfiguration {
+  /// Returns the configuration for a new connection. On its event loop.
+  func server(_ link: Link, of channel: (any Channel)? = nil, _ logger: Logger) -> ServerConfiguration {
     let generation = state.withLock(\.generation)
     var server = ServerConfiguration(
       hop: hop, http2: .init(liveness: generation.configuration.liveness?.keepingOpen(link)), logger: logger)
@@ -118,7 +118,7 @@ final class GatewayRules: Sendable {
     server.failed = { [failures] in failures.add($0, in: $1) }
     server.tally = generation.configuration.tally
     server.observation = Observation(
-      generation.configuration.observers, listener: link.address.text, traces: traces)
+      generation.configuration.observers, listener: link.address.text, traces: traces, of: channel)
     return server
   }
 

@@ -99,7 +99,7 @@ struct Delivery {
         return DiscardingRequestSink()
       }
       let tunnel = InterceptedTunnel(
-        request, to: target, by: termination, serving: terms.tunnels,
+        request, to: target, by: termination, serving: tunnels(of: request, by: terms),
         inside(target, "https", for: .elsewhere, from: request), pages: pages,
         on: shared.eventLoop, before: next, respondingTo: sink)
       tunnel.begin(in: slot)
@@ -119,11 +119,18 @@ struct Delivery {
       let target = try Authority(request.fields.value(of: .authority) ?? "")
       guard let slot = shared.tunnels.take(for: ClientKey(of: request)) else { throw Self.tooManyTunnels }
       let tunnel = TunnelServer(on: shared.eventLoop, in: slot, respondingTo: sink)
-      try tunnel.begin(inside(target, "http", for: proxyTarget, from: request), terms.tunnels)
+      try tunnel.begin(inside(target, "http", for: proxyTarget, from: request), tunnels(of: request, by: terms))
       return tunnel
     } catch {
       throw BywayError(error)
     }
+  }
+
+  /// Returns the configuration for the content of a tunnel. Its requests come from the peer that opened the tunnel.
+  private func tunnels(of request: ExchangeHead, by terms: ProxyTerms) -> ServerConfiguration {
+    var configuration = terms.tunnels
+    configuration.observation = configuration.observation?.from(request.observed?.record.peer)
+    return configuration
   }
 
   /// Makes the handler of requests from inside a tunnel, which applies the configuration in force then. Their client and user are those

@@ -47,7 +47,8 @@ public final class Proxy: Sendable {
       group: eventLoop, limit: ConnectionLimit(configuration.maximumConnections), logger: configuration.logger
     ) { channel, listen, logger in
       let handler = ProxyHandler(shared, by: ConnectionContext(channel, by: listen))
-      return try IngressConnection.start(on: channel, handler: handler, configuration: shared.server(listen, logger))
+      return try IngressConnection.start(
+        on: channel, handler: handler, configuration: shared.server(listen, of: channel, logger))
     }
   }
 

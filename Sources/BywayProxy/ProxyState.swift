@@ -159,15 +159,15 @@ final class ProxyState: @unchecked Sendable {
     return try await client.send(request)
   }
 
-  /// Returns the configuration for a new connection.
-  func server(_ listen: Link, _ logger: Logger) -> ServerConfiguration {
-    var server = Self.server(configuration.withLock(\.self), listen, hop: hop, traces: traces)
+  /// Returns the configuration for a new connection. On its event loop.
+  func server(_ listen: Link, of channel: (any Channel)? = nil, _ logger: Logger) -> ServerConfiguration {
+    var server = Self.server(configuration.withLock(\.self), listen, channel, hop: hop, traces: traces)
     server.logger = logger
     return server
   }
 
   private static func server(
-    _ configuration: ProxyConfiguration, _ listen: Link, hop: String, traces: TraceSource
+    _ configuration: ProxyConfiguration, _ listen: Link, _ channel: (any Channel)?, hop: String, traces: TraceSource
   ) -> ServerConfiguration {
     var server = ServerConfiguration(hop: hop, logger: configuration.logger)
     if listen.transport.isEncrypted(listen.address) { server.scheme = "https" }
@@ -175,7 +175,8 @@ final class ProxyState: @unchecked Sendable {
     server.http2.streams.heldHeaderSize = 512 << 10
     server.tally = configuration.tally
     server.upgrades.allowed = configuration.allowedUpgrades
-    server.observation = Observation(configuration.observers, listener: listen.address.text, traces: traces)
+    server.observation = Observation(
+      configuration.observers, listener: listen.address.text, traces: traces, of: channel)
     return server
   }
 
@@ -199,7 +200,7 @@ final class ProxyState: @unchecked Sendable {
       rules: rules, users: configuration.users.map { UserAuthenticator($0, checker, on: devices.eventLoop) },
       hasMain: !directory.main.isEmpty, leadsToGateway: directory.main.first?.framing == .http2,
       termination: configuration.termination,
-      tunnels: server(configuration, configuration.listen, hop: hop, traces: traces),
+      tunnels: server(configuration, configuration.listen, nil, hop: hop, traces: traces),
       next: MaxForwardsHandler(before: intercepting) { request throws(BywayError) in
         try devices.device(for: request)
       })

@@ -36,9 +36,12 @@ import Testing
     try String(contentsOfFile: path ?? self.path, encoding: .utf8).split(separator: "\n").map(String.init)
   }
 
-  private func record(_ head: FieldSection, status: Int? = 200, bytes: Int = 5) -> ExchangeRecord {
+  private func record(
+    _ head: FieldSection, status: Int? = 200, bytes: Int = 5, from peer: ExchangePeer? = nil
+  ) -> ExchangeRecord {
     var record = ExchangeRecord(
-      listener: "unix:/l", version: .http1_1, head: head, trace: TraceID(high: 1, low: 0xAB), begun: .now())
+      listener: "unix:/l", peer: peer, version: .http1_1, head: head, trace: TraceID(high: 1, low: 0xAB),
+      begun: .now())
     record.status = status
     record.responseBytes = bytes
     record.ended = .now()
@@ -88,6 +91,27 @@ import Testing
         }
       }
     }
+  }
+
+  @Test("both formats have the client's address, and JSON the user and process of a client on a Unix socket")
+  func peers() async throws {
+    let peers = [
+      ExchangePeer(address: "192.0.2.7"), ExchangePeer(address: "2001:db8::7"),
+      ExchangePeer(address: nil, userID: 0, processID: 4321), ExchangePeer(address: nil), nil,
+    ]
+    for format in AccessLogFormat.allCases {
+      let log = try accessLog(format, at: folder["\(format)"])
+      for peer in peers { log.exchangeEnded(record([":method": "GET", ":path": "/"], from: peer)) }
+      await log.finish()
+    }
+    let columns = try lines(folder["combined"]).map { try #require($0.wholeMatch(of: Self.combined), "\($0)").output.1 }
+    #expect(columns == ["192.0.2.7", "2001:db8::7", "-", "-", "-"])
+    let objects = try lines(folder["json"]).map {
+      try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+    }
+    #expect(objects.map { $0["peer"] as? String } == ["192.0.2.7", "2001:db8::7", "unix", "unix", nil])
+    #expect(objects.map { $0["uid"] as? Int } == [nil, nil, 0, nil, nil])
+    #expect(objects.map { $0["pid"] as? Int } == [nil, nil, 4321, nil, nil])
   }
 
   @Test("both formats leave out secrets of requests", arguments: AccessLogFormat.allCases)

@@ -1,10 +1,13 @@
-import Byway
+import BywayDevices
 import BywayGateway
+import Glibc
 import HTTPTypes
+import LoopbackTransport
 import TestTools
 import TestWire
 import Testing
 
+@testable import Byway
 @testable import BywayProxy
 
 /// The records that a proxy's observers receive.
@@ -38,6 +41,45 @@ import Testing
     #expect(record.listener == fixture.proxy.address.text)
     let times = [record.begun, record.sent, record.answered, record.ended].compactMap(\.self)
     #expect(times.count == 4 && times == times.sorted() && observer.heard.sent.count == 1)
+    await fixture.stop()
+  }
+
+  @Test("the record of an exchange has the client's address, also of an exchange in a tunnel")
+  func peer() async throws {
+    let street = "loopback:none-\(UInt64.random(in: 0 ... .max))"
+    let transports = TransportRegistry([LoopbackTransport()])
+    let link = try transports.link(street)
+    let device = try Device(#require(DeviceName("lamp")), links: [link])
+    let pattern = try DevicePattern("pi-{name}", links: ["\(street)-{name}"]) { try transports.link($0) }
+    let directory = try DeviceDirectory([device], patterns: [pattern])
+    let fixture = try await ProxyFixture(
+      respond: nil,
+      change: {
+        $0.observers = [observer]
+        $0.patience = .zero
+        $0.devices = directory
+      })
+    for name in ["pi-1", "nothing"] {
+      _ = try await fixture.exchange("GET /\(name) HTTP/1.1\r\nHost: \(name).localhost")
+    }
+    _ = try await fixture.exchange("GET /plain HTTP/1.1\r\nHost: lamp.localhost")
+    let tunnel = try await fixture.tunnel(to: "lamp.localhost:80")
+    try await tunnel.send("GET /within HTTP/1.1\r\nHost: lamp.localhost\r\nConnection: close\r\n\r\n")
+    _ = try await tunnel.receiveToEnd()
+    #expect(try await eventually { observer.heard.ended.contains { $0.path == "/within" } })
+    let peers = observer.heard.ended.filter { $0.path != nil }.map { "\($0.path ?? "") \($0.peer?.address ?? "-")" }
+    #expect(peers.sorted() == ["/nothing", "/pi-1", "/plain", "/within"].map { "\($0) 127.0.0.1" })
+    await fixture.stop()
+  }
+
+  @Test("the record of an exchange over a Unix socket has the client's user and process")
+  func unixPeer() async throws {
+    let folder = try TemporaryFolder()
+    let fixture = try await ProxyFixture(listen: "unix:\(folder["s"])", change: { $0.observers = [observer] })
+    _ = try await fixture.exchange("GET /x HTTP/1.1\r\nHost: localhost")
+    #expect(try await eventually { observer.heard.ended.count == 1 })
+    let peer = try #require(observer.heard.ended.first?.peer)
+    #expect(peer.address == nil && peer.userID == getuid() && peer.processID == getpid())
     await fixture.stop()
   }
 

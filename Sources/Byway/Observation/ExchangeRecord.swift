@@ -56,6 +56,7 @@ public struct ExchangeRecord: Sendable {
   private struct Values {
     let role: Role
     let listener: String
+    let peer: ExchangePeer?
     let version: Version
     let head: FieldSection
     let labels: RequestLabels
@@ -101,6 +102,8 @@ public struct ExchangeRecord: Sendable {
   public var role: Role { shared.values.role }
   /// The address on which the client connected; empty if this program itself is the client.
   public var listener: String { shared.values.listener }
+  /// The other end of the connection on which it arrived; `nil` if that has no address, or if this program itself is the client.
+  public var peer: ExchangePeer? { shared.values.peer }
   /// The HTTP version of its request.
   public var version: Version { shared.values.version }
   /// The request's head, as it is forwarded; empty if the input was not a request.
@@ -183,12 +186,13 @@ public struct ExchangeRecord: Sendable {
   }
 
   init(
-    role: Role = .server, listener: String, version: Version, head: FieldSection, trace: TraceID?, begun: NIODeadline
+    role: Role = .server, listener: String, peer: ExchangePeer? = nil, version: Version, head: FieldSection,
+    trace: TraceID?, begun: NIODeadline
   ) {
     shared = Shared(
       Values(
-        role: role, listener: listener, version: version, head: head, labels: RequestLabels(head), trace: trace,
-        begun: begun))
+        role: role, listener: listener, peer: peer, version: version, head: head, labels: RequestLabels(head),
+        trace: trace, begun: begun))
   }
 
   /// The number of bytes of its values, with the head's text.

@@ -1,5 +1,5 @@
 import HTTPWire
-import NIOCore
+package import NIOCore
 
 /// The observers of the exchanges of a listener, or of a client.
 package final class Observation: Sendable {
@@ -8,18 +8,35 @@ package final class Observation: Sendable {
   private let role: ExchangeRecord.Role
   /// Empty for a client.
   private let listener: String
+  private let peer: ExchangePeer?
   /// `nil` if no observer wants ids.
   private let traces: TraceSource?
 
   /// Returns `nil` without observers: then exchanges have no extra cost.
-  package init?(_ observers: [any ExchangeObserver], listener: String, traces: TraceSource) {
+  /// - Parameter channel: the connection on which the exchanges arrive; `nil` if they are this process's own, or from tunnels.
+  package init?(
+    _ observers: [any ExchangeObserver], listener: String, traces: TraceSource, of channel: (any Channel)? = nil
+  ) {
     if observers.isEmpty { return nil }
     self.observers = observers
     watcher = observers.lazy.compactMap { $0 as? any ExchangeWatching }.first
     role = .server
     self.listener = listener
+    peer = channel.flatMap { ExchangePeer(of: $0) }
     self.traces = observers.contains(where: \.wantsID) ? traces : nil
   }
+
+  private init(_ other: Observation, from peer: ExchangePeer?) {
+    observers = other.observers
+    watcher = other.watcher
+    role = other.role
+    listener = other.listener
+    self.peer = peer
+    traces = other.traces
+  }
+
+  /// Returns the observation of exchanges in a tunnel, which come from the peer that opened it.
+  package func from(_ peer: ExchangePeer?) -> Observation { Observation(self, from: peer) }
 
   /// Creates the observation of a client's own exchanges; `nil` without observers.
   init?(ofClient observers: [any ExchangeObserver]) {
@@ -28,6 +45,7 @@ package final class Observation: Sendable {
     watcher = observers.lazy.compactMap { $0 as? any ExchangeWatching }.first
     role = .client
     listener = ""
+    peer = nil
     traces = observers.contains(where: \.wantsID) ? TraceSource() : nil
   }
 
@@ -49,7 +67,7 @@ package final class Observation: Sendable {
     _ fields: FieldSection, _ version: ExchangeRecord.Version, isComplete: Bool, trace: TraceID?
   ) -> ObservedExchange {
     var record = ExchangeRecord(
-      role: role, listener: listener, version: version, head: fields, trace: trace, begun: .now())
+      role: role, listener: listener, peer: peer, version: version, head: fields, trace: trace, begun: .now())
     if isComplete { record.requestEnded = record.begun }
     return ObservedExchange(consume record, observers: observers, watcher: watcher)
   }

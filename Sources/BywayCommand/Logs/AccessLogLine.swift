@@ -60,10 +60,15 @@ extension CalendarTime {
 }
 
 extension ExchangeRecord {
-  /// Appends `- - alice`, before ` [22/Nov/2026:23:05:00 +0000] `: a client at the other end of a link has no address. Blanks
-  /// separate columns, so a name is written without them.
+  /// Appends `192.0.2.7 - alice`, before ` [22/Nov/2026:23:05:00 +0000] `. Blanks separate columns, so a name is written without
+  /// them.
   fileprivate func appendUser(to line: inout LineBuffer) {
-    line.append("- - ")
+    if let address = peer?.address {
+      address.utf8Span.span.bytes.withUnsafeBytes { line.append($0) }
+    } else {
+      line.append("-")
+    }
+    line.append(" - ")
     guard let user else { return line.append("-") }
     user.utf8Span.span.bytes.withUnsafeBytes { line.append(escaping: $0, blanks: true) }
   }
@@ -106,6 +111,12 @@ extension ExchangeRecord {
       line.append("\"")
     }
     line.append(",\"listener\":", listener)
+    if let peer {
+      // The name and the values are those of the audit log.
+      line.append(",\"peer\":", peer.address ?? "unix")
+      if let userID = peer.userID { line.append(",\"uid\":", Int(userID)) }
+      if let processID = peer.processID { line.append(",\"pid\":", Int(processID)) }
+    }
     if let user { line.append(",\"user\":", user) }
     line.append(",\"version\":", version.rawValue)
     head.withValue(of: .method) { line.append(",\"method\":", $0) }
