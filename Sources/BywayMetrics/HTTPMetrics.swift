@@ -17,6 +17,8 @@ public final class HTTPMetrics: ExchangeObserver {
     let request: RequestLabels
     let version: ExchangeRecord.Version
     let outcome: ExchangeOutcome
+    /// Empty if no device was named.
+    var device: String
     /// `nil` if it was not sent.
     let upstream: String?
   }
@@ -83,19 +85,30 @@ public final class HTTPMetrics: ExchangeObserver {
     var begun = RecentTable<RequestLabels, any MeterHandler>()
     var sent = RecentTable<Way, Sent>()
     var ended = RecentTable<Kind, Ended>()
+    /// Those of named devices, apart from the others, so that many devices leave room for these.
+    var endedAtDevices = RecentTable<Kind, Ended>(limit: 3000)
+    var devices = DeviceLabels()
   }
 
   private let factory: any MetricsFactory
+  /// The attribute of all metrics; empty without a section.
+  private let section: [(String, String)]
   private let requestBytes: any CounterHandler
   private let responseBytes: any CounterHandler
   private let tables = Mutex(Tables())
 
   /// Creates the metrics of a backend.
   /// - Parameter factory: the backend; by default the one that the process was bootstrapped with.
-  public init(factory: any MetricsFactory = MetricsSystem.factory) {
+  public convenience init(factory: any MetricsFactory = MetricsSystem.factory) {
+    self.init(factory: factory, section: nil)
+  }
+
+  /// - Parameter section: the section of the configuration that the exchanges belong to.
+  package init(factory: any MetricsFactory, section: String?) {
     self.factory = factory
-    requestBytes = factory.makeCounter(label: MetricName.requestBytes.label, dimensions: [])
-    responseBytes = factory.makeCounter(label: MetricName.responseBytes.label, dimensions: [])
+    self.section = section.map { [("section", $0)] } ?? []
+    requestBytes = factory.makeCounter(label: MetricName.requestBytes.label, dimensions: self.section)
+    responseBytes = factory.makeCounter(label: MetricName.responseBytes.label, dimensions: self.section)
   }
 
   // MARK: ExchangeObserver
@@ -124,10 +137,14 @@ public final class HTTPMetrics: ExchangeObserver {
   /// Records the duration and the result.
   public func exchangeEnded(_ exchange: ExchangeRecord) {
     guard let end = exchange.ended else { return }
-    let kind = Kind(
+    var kind = Kind(
       role: exchange.role, request: exchange.labels, version: exchange.version, outcome: ExchangeOutcome(exchange),
-      upstream: Self.upstream(of: exchange))
-    let ended = tables.withLock { self.ended(kind, &$0) }
+      device: "", upstream: Self.upstream(of: exchange))
+    let ended = tables.withLock { tables in
+      guard let device = exchange.device else { return self.ended(kind, &tables) }
+      kind.device = tables.devices.label(of: device, wasSent: exchange.sent != nil)
+      return self.ended(kind, &tables)
+    }
     if let server = ended.server {
       server.active.decrement(by: 1)
       server.duration.record(exchange.begun, end)
@@ -150,7 +167,7 @@ public final class HTTPMetrics: ExchangeObserver {
   private func begun(_ labels: RequestLabels, _ tables: inout Tables) -> any MeterHandler {
     tables.begun.value(for: labels) { _ in
       let dimensions = [("http.request.method", labels.method.rawValue), ("url.scheme", labels.scheme.rawValue)]
-      return factory.makeMeter(label: MetricName.serverActive.label, dimensions: dimensions)
+      return factory.makeMeter(label: MetricName.serverActive.label, dimensions: dimensions + section)
     }
   }
 
@@ -159,37 +176,45 @@ public final class HTTPMetrics: ExchangeObserver {
       let upstream = ("server.address", isFull ? "_OTHER" : way.upstream)
       return Sent(
         active: factory.makeMeter(
-          label: MetricName.clientActive.label, dimensions: [("http.request.method", way.method.rawValue), upstream]),
-        waiting: factory.makeTimer(label: MetricName.waiting.label, dimensions: [upstream]),
-        resends: factory.makeCounter(label: MetricName.resends.label, dimensions: [upstream]))
+          label: MetricName.clientActive.label,
+          dimensions: [("http.request.method", way.method.rawValue), upstream] + section),
+        waiting: factory.makeTimer(label: MetricName.waiting.label, dimensions: [upstream] + section),
+        resends: factory.makeCounter(label: MetricName.resends.label, dimensions: [upstream] + section))
     }
   }
 
   private func ended(_ kind: Kind, _ tables: inout Tables) -> Ended {
-    if let known = tables.ended.value(for: kind) { return known }
+    let isAtDevice = !kind.device.isEmpty
+    if let known = isAtDevice ? tables.endedAtDevices.value(for: kind) : tables.ended.value(for: kind) { return known }
     let active = kind.role == .server ? begun(kind.request, &tables) : nil
     let sent = kind.upstream.map { self.sent(Way(method: kind.request.method, upstream: $0), &tables) }
-    return tables.ended.value(for: kind) { isFull in
-      func attribute(_ name: String, _ value: String) -> (String, String) { (name, isFull ? "_OTHER" : value) }
-      let method = attribute("http.request.method", kind.request.method.rawValue)
-      let status = attribute("http.response.status_code", kind.outcome.statusText)
-      let error = attribute("error.type", kind.outcome.errorText)
-      let server = [
+    let make = { self.make(kind, active, sent, isFull: $0) }
+    return isAtDevice
+      ? tables.endedAtDevices.value(for: kind, make) : tables.ended.value(for: kind, make)
+  }
+
+  private func make(_ kind: Kind, _ active: (any MeterHandler)?, _ sent: Sent?, isFull: Bool) -> Ended {
+    func attribute(_ name: String, _ value: String) -> (String, String) { (name, isFull ? "_OTHER" : value) }
+    let method = attribute("http.request.method", kind.request.method.rawValue)
+    let status = attribute("http.response.status_code", kind.outcome.statusText)
+    let error = attribute("error.type", kind.outcome.errorText)
+    let device = ("device", isFull && !kind.device.isEmpty ? "_OTHER" : kind.device)
+    let server =
+      [
         method, attribute("url.scheme", kind.request.scheme.rawValue),
-        attribute("network.protocol.version", kind.version.rawValue), status, error,
-      ]
-      let client = [method, attribute("server.address", kind.upstream ?? ""), status, error]
-      return Ended(
-        server: active.map {
-          Ended.Server(
-            active: $0, duration: factory.makeTimer(label: MetricName.serverDuration.label, dimensions: server),
-            requestSize: sizes(.serverRequestSize, server), responseSize: sizes(.serverResponseSize, server))
-        },
-        upstream: sent.map {
-          Ended.Upstream(
-            sent: $0, duration: factory.makeTimer(label: MetricName.clientDuration.label, dimensions: client))
-        })
-    }
+        attribute("network.protocol.version", kind.version.rawValue), status, error, device,
+      ] + section
+    let client = [method, attribute("server.address", kind.upstream ?? ""), status, error, device] + section
+    return Ended(
+      server: active.map {
+        Ended.Server(
+          active: $0, duration: factory.makeTimer(label: MetricName.serverDuration.label, dimensions: server),
+          requestSize: sizes(.serverRequestSize, server), responseSize: sizes(.serverResponseSize, server))
+      },
+      upstream: sent.map {
+        Ended.Upstream(
+          sent: $0, duration: factory.makeTimer(label: MetricName.clientDuration.label, dimensions: client))
+      })
   }
 
   private func sizes(_ name: MetricName, _ dimensions: [(String, String)]) -> any RecorderHandler {

@@ -31,8 +31,12 @@ package struct MetricName: Sendable, Hashable {
 extension MetricName {
   private static let server = [
     "http.request.method", "url.scheme", "network.protocol.version", "http.response.status_code", "error.type",
+    "device",
+    "section",
   ]
-  private static let client = ["http.request.method", "server.address", "http.response.status_code", "error.type"]
+  private static let client = [
+    "http.request.method", "server.address", "http.response.status_code", "error.type", "device", "section",
+  ]
   private static let link = ["link"]
 
   // MARK: Exchanges, by the semantic conventions of OpenTelemetry
@@ -41,7 +45,7 @@ extension MetricName {
     "http.server.request.duration", .timer, .seconds, server,
     "How long exchanges took, from the request's head to the end of the response.")
   package static let serverActive = MetricName(
-    "http.server.active_requests", .gauge, .none, ["http.request.method", "url.scheme"],
+    "http.server.active_requests", .gauge, .none, ["http.request.method", "url.scheme", "section"],
     "Exchanges that have begun and not ended.")
   package static let serverRequestSize = MetricName(
     "http.server.request.body.size", .sizes, .bytes, server, "Bytes of the requests' bodies.")
@@ -51,7 +55,7 @@ extension MetricName {
     "http.client.request.duration", .timer, .seconds, client,
     "How long origins and links took, from sending the request to the end of the response.")
   package static let clientActive = MetricName(
-    "http.client.active_requests", .gauge, .none, ["http.request.method", "server.address"],
+    "http.client.active_requests", .gauge, .none, ["http.request.method", "server.address", "section"],
     "Exchanges that are running at an origin or over a link.")
 
   package static let clientConnections = MetricName(
@@ -61,14 +65,14 @@ extension MetricName {
   // MARK: Metrics without an OpenTelemetry name
 
   package static let requestBytes = MetricName(
-    "byway.http.request.body", .counter, .bytes, [], "Bytes of requests' bodies, counted as they arrive.")
+    "byway.http.request.body", .counter, .bytes, ["section"], "Bytes of requests' bodies, counted as they arrive.")
   package static let responseBytes = MetricName(
-    "byway.http.response.body", .counter, .bytes, [], "Bytes of responses' bodies, counted as they arrive.")
+    "byway.http.response.body", .counter, .bytes, ["section"], "Bytes of responses' bodies, counted as they arrive.")
   package static let waiting = MetricName(
-    "byway.http.request.waiting", .timer, .seconds, ["server.address"],
+    "byway.http.request.waiting", .timer, .seconds, ["server.address", "section"],
     "How long requests waited for a link or a connection before they were sent.")
   package static let resends = MetricName(
-    "byway.http.request.resends", .counter, .none, ["server.address"],
+    "byway.http.request.resends", .counter, .none, ["server.address", "section"],
     "Requests that were sent again, after a connection was lost.")
 
   // MARK: Links and lines

@@ -12,15 +12,19 @@ struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   /// The maximum number of keys. Further ones share a value, because clients could fill the memory.
-  private static var limit: Int { 1000 }
+  private let limit: Int
 
   private var last: Entry?
   private var all: [Key: Entry] = [:]
 
+  init(limit: Int = 1000) {
+    self.limit = limit
+  }
+
   /// - Parameter make: creates the value, given whether there are too many keys; such a value is not kept.
   mutating func value(for key: Key, _ make: (_ isFull: Bool) -> Value) -> Value {
     if let known = value(for: key) { return known }
-    if all.count >= Self.limit { return make(true) }
+    if all.count >= limit { return make(true) }
     let entry = Entry(key, make(false))
     all[key] = entry
     last = entry

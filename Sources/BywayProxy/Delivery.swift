@@ -64,7 +64,10 @@ struct Delivery {
     respondingTo sink: any ResponseSink
   ) throws(BywayError) -> any RequestSink {
     // Looked up first, so that interceptors do not answer for a device that does not exist.
-    if case .device(let name) = proxyTarget { request.device = try shared.devices.device(named: name) }
+    if case .device(let name) = proxyTarget {
+      request.device = try shared.devices.device(named: name)
+      request.observed?.selected(.init(name.text, isConfigured: shared.devices.directory[name] != nil))
+    }
     let isTunnel = request.kind == .connect
     switch proxyTarget {
     case .proxy where terms.hasMain: return terms.next.begin(request, respondingTo: sink)

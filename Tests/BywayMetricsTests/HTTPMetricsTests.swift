@@ -48,7 +48,7 @@ import Testing
       }
     }
     let labels =
-      #"http_request_method="POST",url_scheme="http",network_protocol_version="2",http_response_status_code="200",error_type="""#
+      #"http_request_method="POST",url_scheme="http",network_protocol_version="2",http_response_status_code="200",error_type="",device="""#
     #expect(
       lines("http_server_request_duration_seconds_count") == ["http_server_request_duration_seconds_count{\(labels)} 2"]
     )
@@ -144,8 +144,8 @@ import Testing
     let address = #"http_request_method="PUT",server_address="\#(link.address.place)""#
     #expect(
       lines("http_client_request_duration_seconds_count") == [
-        #"http_client_request_duration_seconds_count{\#(address),http_response_status_code="200",error_type=""} 2"#,
-        #"http_client_request_duration_seconds_count{\#(address),http_response_status_code="502",error_type="502"} 1"#,
+        #"http_client_request_duration_seconds_count{\#(address),http_response_status_code="200",error_type="",device=""} 2"#,
+        #"http_client_request_duration_seconds_count{\#(address),http_response_status_code="502",error_type="502",device=""} 1"#,
       ])
     #expect(lines("http_client_active") == ["http_client_active_requests{\(address)} 0"])
     #expect(lines("byway_http_request_body") == ["byway_http_request_body_bytes_total 6"])

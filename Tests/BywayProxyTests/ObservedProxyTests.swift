@@ -44,7 +44,7 @@ import Testing
     await fixture.stop()
   }
 
-  @Test("the record of an exchange has the client's address, also of an exchange in a tunnel")
+  @Test("the record of an exchange has the client's address and the device, also of an exchange in a tunnel")
   func peer() async throws {
     let street = "loopback:none-\(UInt64.random(in: 0 ... .max))"
     let transports = TransportRegistry([LoopbackTransport()])
@@ -69,6 +69,10 @@ import Testing
     #expect(try await eventually { observer.heard.ended.contains { $0.path == "/within" } })
     let peers = observer.heard.ended.filter { $0.path != nil }.map { "\($0.path ?? "") \($0.peer?.address ?? "-")" }
     #expect(peers.sorted() == ["/nothing", "/pi-1", "/plain", "/within"].map { "\($0) 127.0.0.1" })
+    let devices = observer.heard.ended.filter { $0.path != nil }.map {
+      "\($0.path ?? "") \($0.device.map { "\($0.name) \($0.isConfigured)" } ?? "-")"
+    }
+    #expect(devices.sorted() == ["/nothing -", "/pi-1 pi-1 false", "/plain lamp true", "/within lamp true"])
     await fixture.stop()
   }
 

@@ -52,6 +52,18 @@ public struct ExchangeRecord: Sendable {
     public internal(set) var replied: NIODeadline?
   }
 
+  /// A device that was requested by its name.
+  package struct Device: Sendable, Hashable {
+    package let name: String
+    /// Whether the configuration has the name; otherwise it comes from outside.
+    package let isConfigured: Bool
+
+    package init(_ name: String, isConfigured: Bool) {
+      self.name = name
+      self.isConfigured = isConfigured
+    }
+  }
+
   /// The values of a record.
   private struct Values {
     let role: Role
@@ -69,6 +81,7 @@ public struct ExchangeRecord: Sendable {
     var ended: NIODeadline?
     var wire = Wire()
     var attempts = 0
+    var device: Device?
     var upstream: String?
     var isClientsChoice = false
     var status: Int?
@@ -148,6 +161,11 @@ public struct ExchangeRecord: Sendable {
   public internal(set) var attempts: Int {
     get { shared.values.attempts }
     set { own.values.attempts = newValue }
+  }
+  /// The device that it is for; `nil` if it names none, or none that exists.
+  package internal(set) var device: Device? {
+    get { shared.values.device }
+    set { own.values.device = newValue }
   }
   /// The target that it was sent to: an origin, or a link. `nil` if it was not sent.
   public internal(set) var upstream: String? {

@@ -30,6 +30,11 @@ package final class ObservedExchange: @unchecked Sendable {
     record.user = user.text
   }
 
+  /// It is for a device that exists, or may exist.
+  package func selected(_ device: ExchangeRecord.Device) {
+    record.device = device
+  }
+
   /// It goes to a target that the client has chosen.
   package func clientChoosesUpstream() {
     record.isClientsChoice = true

@@ -57,7 +57,7 @@ extension Daemon {
     let interception = try await FileWork.run { [files] in
       try plan.options.interception(of: plan.configuration, with: files)
     }
-    let configuration = plan.configuration.adding(interception, observation, tally)
+    let configuration = plan.configuration.adding(interception, observation, named: name, tally)
     let held = Set(running.flatMap(\.places))
     let member = try predecessor?.member ?? Member.make(configuration)
     let changeover =

@@ -55,11 +55,12 @@ protocol MemberConfiguration: Sendable {
 
 extension MemberConfiguration {
   /// Returns the configuration with further interceptors before its own, observers and a tally.
+  /// - Parameter name: The name of its section; empty without sections.
   func adding(
-    _ interception: Interception, _ observation: DaemonObservation, _ tally: ExchangeTally
+    _ interception: Interception, _ observation: DaemonObservation, named name: String, _ tally: ExchangeTally
   ) -> Self {
     var configuration = self
-    configuration.observers = observation.observers
+    configuration.observers = observation.observers(ofSection: name)
     configuration.tally = tally
     configuration.audit = interception.audit
     configuration.interceptors =

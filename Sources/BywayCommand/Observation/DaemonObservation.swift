@@ -6,6 +6,7 @@ import CoreMetrics
 import LineLayer
 import Logging
 import PrometheusText
+import Synchronization
 
 /// The observation of a daemon: metrics, an access log and an inspector, if they are configured. Safe on any thread.
 final class DaemonObservation: Sendable {
@@ -20,9 +21,16 @@ final class DaemonObservation: Sendable {
     let counts: LinkCounts?
   }
 
-  /// The observers for the configuration of each gateway and proxy.
-  let observers: [any ExchangeObserver]
+  /// The maximum number of sections with metrics of their own. Each reload may bring new names.
+  private static let mostSections = 100
+
   private let registry: PrometheusRegistry
+  /// Metrics that are not served cost the requests nothing.
+  private let servesMetrics: Bool
+  /// The metrics of requests, by section.
+  private let sections = Mutex<[String: HTTPMetrics]>([:])
+  /// The observers of all sections.
+  private let shared: [any ExchangeObserver]
   private let process: ProcessMetrics
   private let lines: LinkMetrics
   private let accessLog: AccessLog?
@@ -41,11 +49,26 @@ final class DaemonObservation: Sendable {
     self.registry = registry
     process = ProcessMetrics(factory: registry)
     lines = LinkMetrics(factory: registry)
-    // Metrics that are not served cost the requests nothing.
-    let metrics: [any ExchangeObserver] = options.metrics == nil ? [] : [HTTPMetrics(factory: registry)]
+    servesMetrics = options.metrics != nil
     inspector = options.inspect.map { _ in Inspector(bodyLimit: options.inspectBodies?.bytes ?? 1 << 20) }
     faultRules = inspector.map { _ in FaultRules() }
-    observers = metrics + (accessLog.map { [$0] } ?? []) + (inspector.map { [$0] } ?? [])
+    shared = (accessLog.map { [$0] } ?? []) + (inspector.map { [$0] } ?? [])
+  }
+
+  /// Returns the observers for the configuration of a gateway or proxy.
+  /// - Parameter name: The name of its section; empty without sections.
+  func observers(ofSection name: String) -> [any ExchangeObserver] {
+    (servesMetrics ? [metrics(ofSection: name)] : []) + shared
+  }
+
+  private func metrics(ofSection name: String) -> HTTPMetrics {
+    sections.withLock { sections in
+      let name = sections[name] == nil && sections.count >= Self.mostSections ? "_OTHER" : name
+      if let known = sections[name] { return known }
+      let metrics = HTTPMetrics(factory: registry, section: name.isEmpty ? nil : name)
+      sections[name] = metrics
+      return metrics
+    }
   }
 
   /// Returns the metrics for Prometheus. Values that are not counted are looked up now.
