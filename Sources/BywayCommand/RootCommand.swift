@@ -17,7 +17,8 @@ struct RootCommand: AsyncParsableCommand {
     subcommands: [
       GatewayCommand.self, ProxyCommand.self, RequestCommand.self, PingCommand.self, DoctorCommand.self,
       PortsCommand.self, LinksCommand.self, StatusCommand.self, ReloadCommand.self, StopCommand.self,
-      LogLevelCommand.self, CheckCommand.self, TrustCommand.self, LineCommand.self, DemoCommand.self,
+      LogLevelCommand.self, CheckCommand.self, TrustCommand.self, CertificateCommand.self, LineCommand.self,
+      DemoCommand.self,
       ManualCommand.self,
     ])
 

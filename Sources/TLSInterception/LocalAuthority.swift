@@ -5,9 +5,11 @@ import X509
 
 import struct FoundationEssentials.Date
 
-/// A certificate authority of one user on one machine, so that the user's own programs accept certificates that a proxy issues.
+/// A private certificate authority. A proxy that inspects https issues with one what the user's own programs accept; another issues the
+/// certificates of devices and users.
 package struct LocalAuthority: Sendable {
-  private static let lifetime = 2 * 365 * 86_400
+  /// How far the clock of a machine that verifies a certificate may be behind, in seconds.
+  static let tolerance = 3600
 
   private let key: P256.Signing.PrivateKey
   private let certificate: Certificate
@@ -15,14 +17,14 @@ package struct LocalAuthority: Sendable {
   package let certificatePEM: String
   package let keyPEM: String
 
-  /// Makes a new authority, which signs only certificates of servers.
-  package init(name: String) throws {
+  /// Makes a new authority, which signs no certificates of further authorities.
+  package init(name: String, days: Int = 2 * 365) throws {
     let key = P256.Signing.PrivateKey()
     let publicKey = Certificate.PublicKey(key.publicKey)
     let name = try DistinguishedName { CommonName(name) }
     let now = time(nil)
     let certificate = try Certificate(
-      of: name, publicKey, validity: now - 3600...now + Self.lifetime,
+      of: name, publicKey, validity: now - Self.tolerance...now + days * 86_400,
       extensions: Certificate.Extensions {
         Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
         Critical(KeyUsage(keyCertSign: true))
@@ -56,18 +58,37 @@ package struct LocalAuthority: Sendable {
     keyPEM = key.pemRepresentation + "\n"
   }
 
+  /// The last second in which its certificate is valid, since 1970.
+  package var expiry: Int { Int(certificate.notValidAfter.timeIntervalSince1970) }
+
+  var isAuthority: Bool {
+    guard case .isCertificateAuthority? = try? certificate.extensions.basicConstraints else { return false }
+    return true
+  }
+
   /// Issues a server's certificate for one host.
   /// - Parameter validity: seconds since 1970.
   func mint(for host: CertifiedHost, _ key: P256.Signing.PublicKey, validity: ClosedRange<Int>) throws -> Certificate {
+    try issue(
+      to: DistinguishedName { CommonName("Inspected by Byway") }, key, validity: validity, usages: [.serverAuth],
+      names: [host.name])
+  }
+
+  /// Issues a certificate that cannot issue others.
+  /// - Parameter validity: seconds since 1970.
+  func issue(
+    to subject: DistinguishedName, _ key: P256.Signing.PublicKey, validity: ClosedRange<Int>,
+    usages: [ExtendedKeyUsage.Usage], names: [GeneralName]
+  ) throws -> Certificate {
     let publicKey = Certificate.PublicKey(key)
     return try Certificate(
-      of: DistinguishedName { CommonName("Inspected by Byway") }, publicKey, validity: validity,
+      of: subject, publicKey, validity: validity,
       extensions: Certificate.Extensions {
         Critical(KeyUsage(digitalSignature: true))
-        try ExtendedKeyUsage([.serverAuth])
+        try ExtendedKeyUsage(usages)
         SubjectKeyIdentifier(hash: publicKey)
         AuthorityKeyIdentifier(keyIdentifier: try certificate.extensions.subjectKeyIdentifier?.keyIdentifier)
-        SubjectAlternativeNames([host.name])
+        if !names.isEmpty { SubjectAlternativeNames(names) }
       },
       by: certificate.subject, self.key)
   }

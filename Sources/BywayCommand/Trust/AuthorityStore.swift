@@ -14,16 +14,21 @@ struct AuthorityStore: Sendable {
     folder = try ConfigurationFolder("authority")
   }
 
+  /// The name of an authority that is made on this machine.
+  static var usualName: String {
+    var host = [CChar](repeating: 0, count: 256)
+    gethostname(&host, host.count - 1)
+    let name = String(decoding: host.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    return "Byway on \(name.prefix(40))"
+  }
+
   /// - Throws: ``CommandFailure`` if there is one already.
   func create() throws -> LocalAuthority {
     guard try folder.file(Self.key) == nil else {
       throw CommandFailure(
         .usage, "A local authority already exists: byway trust authority show prints it, and remove deletes it.")
     }
-    var host = [CChar](repeating: 0, count: 256)
-    gethostname(&host, host.count - 1)
-    let name = String(decoding: host.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-    let authority = try LocalAuthority(name: "Byway on \(name.prefix(40))")
+    let authority = try LocalAuthority(name: Self.usualName)
     // A second process finds the key and stops, so that key and certificate always belong together.
     try folder.write(authority.keyPEM, to: Self.key, replacing: false)
     try folder.write(authority.certificatePEM, to: Self.certificate)

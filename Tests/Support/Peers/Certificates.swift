@@ -9,6 +9,11 @@ package struct Certificates: Sendable {
     /// The folder of both files, which exists as long as this value.
     fileprivate let folder: TemporaryFolder
 
+    /// - Parameter folder: the folder of both files.
+    package init(cert: String, key: String, in folder: TemporaryFolder) {
+      (self.cert, self.key, self.folder) = (cert, key, folder)
+    }
+
     /// The options of a link address for this identity.
     package var options: String { "cert=\(cert)&key=\(key)" }
   }
@@ -84,7 +89,7 @@ package struct Certificates: Sendable {
     try await Self.openssl(
       Self.newKey(name, in: folder) + ["-x509", "-out", folder["\(name).pem"], "-days", "2", "-subj", "/CN=\(name)"]
         + ["-addext", "subjectAltName=\(names)"])
-    return Identity(cert: folder["\(name).pem"], key: folder["\(name).key"], folder: folder)
+    return Identity(cert: folder["\(name).pem"], key: folder["\(name).key"], in: folder)
   }
 
   private static func sign(
@@ -96,7 +101,7 @@ package struct Certificates: Sendable {
     try await openssl(
       ["x509", "-req", "-in", folder["\(name).csr"], "-CA", folder["ca.pem"], "-CAkey", folder["ca.key"]]
         + ["-CAcreateserial", "-days", "\(days)", "-extfile", folder["\(name).ext"], "-out", folder["\(name).pem"]])
-    return Identity(cert: folder["\(name).pem"], key: folder["\(name).key"], folder: folder)
+    return Identity(cert: folder["\(name).pem"], key: folder["\(name).key"], in: folder)
   }
 
   private static func newKey(_ name: String, in folder: TemporaryFolder) -> [String] {

@@ -1,0 +1,54 @@
+import Primitives
+
+/// The texts that end `byway certificate`: what was made, and the commands that use it.
+enum CertificateText {
+  static func authorityCommand(_ files: CertificateFileOptions) -> String {
+    "byway certificate authority\(folder(files))"
+  }
+
+  static func authority(
+    _ name: String, _ pair: CertificatePair, until expiry: Int, _ files: CertificateFileOptions
+  ) -> String {
+    """
+    \(pair.certificate) is the authority "\(name)" until \(TrustText.date(expiry)). Keep \(pair.key) here, and give it to nobody.
+    Next, for each device and each user:
+      byway certificate device\(folder(files)) NAME
+      byway certificate user\(folder(files)) NAME
+
+    """
+  }
+
+  static func device(
+    _ names: CertificateNames, _ pair: CertificatePair, until expiry: Int, _ files: CertificateFileOptions
+  ) -> String {
+    let ca = files.authority.certificate
+    let options = "cert=\(pair.certificate)&key=\(pair.key)&ca=\(ca)"
+    return """
+      \(pair.certificate) is valid for \(names.texts.joined(separator: ", ")) until \(TrustText.date(expiry)).
+      On the device, with \(pair.certificate), \(pair.key) and \(ca), accept the holders of certificates of this authority:
+        byway gateway --origin http://127.0.0.1:80 --link \(ShellWord.quoted("tls://0.0.0.0:7000?\(options)"))
+      If the device has a service of https with this certificate, trust it at the other end of the link:
+        byway trust add \(ShellWord.of(names.file)) \(ShellWord.of(ca))
+
+      """
+  }
+
+  static func user(
+    _ name: String, _ pair: CertificatePair, until expiry: Int, _ files: CertificateFileOptions
+  ) -> String {
+    let ca = files.authority.certificate
+    let options = "cert=\(pair.certificate)&key=\(pair.key)&ca=\(ca)"
+    return """
+      \(pair.certificate) is valid for \(name) until \(TrustText.date(expiry)).
+      To use a device that listens with a certificate of this authority, with \(pair.certificate), \(pair.key) and \(ca):
+        byway request --link \(ShellWord.quoted("tls://NAME:7000?\(options)")) http://localhost/
+      To log in to a proxy that listens with such a certificate and this authority as ca=:
+        curl --cert \(ShellWord.of(pair.certificate)) --key \(ShellWord.of(pair.key)) --cacert \(ShellWord.of(ca)) https://NAME:8443/
+
+      """
+  }
+
+  private static func folder(_ files: CertificateFileOptions) -> String {
+    files.folder.map { " --folder \(ShellWord.of($0))" } ?? ""
+  }
+}
