@@ -6,6 +6,8 @@ final class LineDevice {
   let end: VirtualLink.End
   private(set) var name: TerminalLink
   private var terminal: PseudoTerminal?
+  /// The rate of a new device; `nil` if rates do not matter.
+  private let rate: Int?
   /// Arrived, but the terminal had no room.
   private var unwritten: ArraySlice<UInt8> = []
   /// The hang-ups of the line that were carried out.
@@ -14,8 +16,9 @@ final class LineDevice {
   /// When to try again to open it.
   private(set) var retry: UInt64?
 
-  init(end: VirtualLink.End, path: String) throws(LineFailure) {
+  init(end: VirtualLink.End, path: String, rate: Int? = nil) throws(LineFailure) {
     self.end = end
+    self.rate = rate
     name = TerminalLink(path)
     try open()
   }
@@ -50,11 +53,14 @@ final class LineDevice {
   var isOpen: Bool { terminal != nil }
 
   func open() throws(LineFailure) {
-    let terminal = try PseudoTerminal()
+    let terminal = try PseudoTerminal(rate: rate)
     try name.place(terminal.name)
     self.terminal = terminal
     retry = nil
   }
+
+  /// The rates that programs have set on it; `nil` without a device.
+  var rates: LineRates? { terminal?.rates }
 
   func retry(at time: UInt64) {
     retry = time

@@ -24,6 +24,7 @@ final class LinePump: @unchecked Sendable {
   private let state: Mutex<State>
   private let devices: [LineDevice]
   private let transmitLimits: [VirtualLink.End: Int]
+  private let followsRates: Bool
   private let observer: @Sendable (PseudoTerminalLine.Event) -> Void
   private let waker: Waker
   private let start = MonotonicClock.now
@@ -32,12 +33,14 @@ final class LinePump: @unchecked Sendable {
     link: VirtualLink,
     devices: [LineDevice],
     transmitLimits: [VirtualLink.End: Int],
+    followsRates: Bool,
     observer: @escaping @Sendable (PseudoTerminalLine.Event) -> Void
   ) throws(LineFailure) {
     let paths = Dictionary(devices.map { ($0.end, $0.name.path) }, uniquingKeysWith: { $1 })
     state = Mutex(State(link: link, paths: paths))
     self.devices = devices
     self.transmitLimits = transmitLimits
+    self.followsRates = followsRates
     self.observer = observer
     waker = try Waker()
   }
@@ -104,6 +107,8 @@ final class LinePump: @unchecked Sendable {
       var wait = Wait()
       let now = now
       state.link.advance(to: now)
+      // Before their bytes, which were written at these rates.
+      if followsRates, let a = devices.first?.rates, let b = devices.last?.rates { state.link.setRates(a, b) }
       for device in devices {
         follow(device, &state, &wait, now)
         device.readInput(into: &state.link, limit: transmitLimits[device.end, default: 1])

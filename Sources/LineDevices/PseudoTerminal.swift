@@ -1,5 +1,6 @@
 import CPseudoTerminal
 import Glibc
+import LineEmulation
 
 /// A terminal in raw mode without hardware: programs open its name, and this end plays the cable.
 ///
@@ -13,14 +14,16 @@ final class PseudoTerminal {
   private(set) var isStopped = false
   private let held: CInt
 
-  init() throws(LineFailure) {
+  /// - Parameter rate: the rate that it has before a program sets one, in bits per second; `nil`: the system's.
+  init(rate: Int? = nil) throws(LineFailure) {
     // Not inherited: a child that held this end would keep the device from hanging up.
     let descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw .system("Cannot make a pseudo-terminal") }
     let number = pseudo_terminal_unlock(descriptor)
     let name = "/dev/pts/\(number)"
     let held = open(name, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
-    guard held >= 0, Self.makeRaw(held) else {
+    guard held >= 0, Self.makeRaw(held), rate.map({ terminal_set_rates(held, UInt32(clamping: $0)) == 0 }) ?? true
+    else {
       defer {
         if held >= 0 { close(held) }
         close(descriptor)
@@ -46,6 +49,13 @@ final class PseudoTerminal {
   /// - Returns: how many bytes there was room for.
   func write(_ bytes: ArraySlice<UInt8>) -> Int {
     bytes.withUnsafeBytes { max(0, Glibc.write(descriptor, $0.baseAddress, $0.count)) }
+  }
+
+  /// The rates of the device, as programs have set them; `nil` if one is 0, which hangs up a modem.
+  var rates: LineRates? {
+    var (input, output) = (UInt32(0), UInt32(0))
+    guard terminal_rates(descriptor, &input, &output) == 0, input > 0, output > 0 else { return nil }
+    return LineRates(input: Int(input), output: Int(output))
   }
 
   /// Lets programs write, or makes their writes fail with EAGAIN, as after XOFF but invisibly.

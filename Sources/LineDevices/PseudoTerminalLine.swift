@@ -10,7 +10,8 @@ import Synchronization
 ///     defer { line.close() }
 ///     print("seed", line.seed)
 ///
-/// The devices are in raw mode, whatever baud rate a program sets on them. A program may close its device and open it again;
+/// The devices are in raw mode. Whatever baud rate a program sets on them, the line carries at its own, unless it follows them
+/// (``Rates/ofPrograms``). A program may close its device and open it again;
 /// what arrives meanwhile waits for it, as stale bytes do. Safe on any thread.
 public final class PseudoTerminalLine: Sendable {
   /// An end of the line, `a` or `b`.
@@ -26,6 +27,15 @@ public final class PseudoTerminalLine: Sendable {
     case failed(End, LineFailure)
   }
 
+  /// The rates at which a line carries.
+  public enum Rates: Sendable, Hashable {
+    /// The one of its configuration, whatever programs set.
+    case fixed
+    /// Those that programs set on the devices; that of the configuration until they do. If the ends have different rates, each reads
+    /// other bytes than were sent, as a UART does.
+    case ofPrograms
+  }
+
   /// Gives the same decisions again, though not the same bytes if programs write at other times.
   public let seed: UInt64
   private let pump: LinePump
@@ -35,6 +45,7 @@ public final class PseudoTerminalLine: Sendable {
   /// - Parameters:
   ///   - configuration: of both directions, or of the one from a to b.
   ///   - back: of the one from b to a, where it differs.
+  ///   - rates: whether the baud rates matter that programs set.
   ///   - seed: a random one by default.
   ///   - paths: of ends a and b. Symbolic links that appear here, and are removed when the line is closed.
   ///   - observer: called on the line's own thread.
@@ -42,6 +53,7 @@ public final class PseudoTerminalLine: Sendable {
   public init(
     _ configuration: LineConfiguration,
     back: LineConfiguration? = nil,
+    rates: Rates = .fixed,
     seed: UInt64? = nil,
     paths: (a: String, b: String),
     observer: @escaping @Sendable (Event) -> Void = { _ in }
@@ -51,13 +63,15 @@ public final class PseudoTerminalLine: Sendable {
     guard paths.a != paths.b else { throw LineFailure("Both ends are called \(paths.a): name two paths.") }
     // Short, so that it can be typed.
     self.seed = seed ?? .random(in: 1..<1_000_000)
-    let a = try LineDevice(end: .a, path: paths.a)
+    let followsRates = rates == .ofPrograms
+    let rate = followsRates ? configuration.baud : nil
+    let a = try LineDevice(end: .a, path: paths.a, rate: rate)
     do {
-      let b = try LineDevice(end: .b, path: paths.b)
+      let b = try LineDevice(end: .b, path: paths.b, rate: rate)
       pump = try LinePump(
         link: VirtualLink(configuration, back: back, seed: self.seed), devices: [a, b],
         transmitLimits: [.a: configuration.transmitQueue, .b: (back ?? configuration).transmitQueue],
-        observer: observer)
+        followsRates: followsRates, observer: observer)
     } catch {
       a.close()
       throw error

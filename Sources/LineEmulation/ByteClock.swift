@@ -20,6 +20,13 @@ struct ByteClock: Sendable {
   /// When the byte after the last one ends.
   var nextEnd: UInt64 { end + whole + (remainder + part >= parts ? 1 : 0) }
 
+  /// Returns a clock of another rate that goes on where this one ended.
+  func continued(at rate: ByteClock) -> ByteClock {
+    var clock = rate
+    clock.end = end
+    return clock
+  }
+
   /// When so many more bytes end; up to a nanosecond early for each.
   func end(of count: Int) -> UInt64 { end + UInt64(count) * whole }
 

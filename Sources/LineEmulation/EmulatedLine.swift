@@ -11,6 +11,10 @@ public struct EmulatedLine: Sendable {
   package private(set) var hangUps = 0
   package private(set) var renames = 0
 
+  private var configuration: LineConfiguration
+  /// The rate of the reader; `nil` if it is that of the line.
+  private var readRate: Int?
+  private var receiver: MismatchedReceiver?
   private let transmitLimit: Int
   private let receiveLimit: Int
   private let batch: UInt64
@@ -26,6 +30,7 @@ public struct EmulatedLine: Sendable {
   ///   - configuration: what ``LineConfiguration/check()`` would refuse is replaced by the nearest that can be emulated.
   ///   - seed: of every random decision.
   public init(_ configuration: LineConfiguration, seed: UInt64) {
+    self.configuration = configuration
     transmitLimit = max(1, configuration.transmitQueue)
     receiveLimit = max(1, configuration.receiveBuffer)
     batch = configuration.batch.nanoseconds
@@ -68,7 +73,7 @@ public struct EmulatedLine: Sendable {
 
   /// The earliest time at which something may arrive. `nil` if nothing is under way.
   public var nextArrival: UInt64? {
-    [arrivals.first, nextTransmission?.roundedUp(to: batch)].compactMap(\.self).min()
+    [arrivals.first, nextTransmission?.roundedUp(to: batch), receiverEnd].compactMap(\.self).min()
   }
 
   /// When the next byte will have left the transmitter; while a stall holds it, when that may end.
@@ -82,7 +87,37 @@ public struct EmulatedLine: Sendable {
 
   /// When all that is under way will have arrived, as far as can be told now.
   package var lastArrival: UInt64? {
-    [arrivals.last, wire.end(of: waiting.count)?.roundedUp(to: batch)].compactMap(\.self).max()
+    [arrivals.last, wire.end(of: waiting.count)?.roundedUp(to: batch), receiverEnd].compactMap(\.self).max()
+  }
+
+  /// When a reader at another rate completes a byte, if nothing else is sent.
+  private var receiverEnd: UInt64? {
+    guard waiting.isEmpty, cuts.kind(at: now) == nil else { return nil }
+    return receiver?.end.map { max($0, now).roundedUp(to: batch) }
+  }
+
+  /// Changes the rates of both ends. The line carries at the sender's, and a reader at another one reads other bytes.
+  /// - Parameters:
+  ///   - sender: bits per second; the nearest that can be emulated is used.
+  ///   - reader: bits per second.
+  package mutating func setRates(sender: Int, reader: Int, at time: UInt64) {
+    let (sender, reader) = (Self.possible(sender), Self.possible(reader))
+    guard sender != configuration.baud || reader != readRate ?? configuration.baud else { return }
+    advance(to: time)
+    if sender != configuration.baud {
+      configuration.baud = sender
+      wire.setRate(configuration)
+    }
+    readRate = reader == sender ? nil : reader
+    receiver = readRate.map {
+      MismatchedReceiver(
+        sent: Double(sender) * (1 + configuration.clockError), read: Double($0),
+        bitsPerCharacter: configuration.bitsPerCharacter)
+    }
+  }
+
+  private static func possible(_ rate: Int) -> Int {
+    min(max(rate, Int(LineConfiguration.bauds.lowerBound)), Int(LineConfiguration.bauds.upperBound))
   }
 
   /// When the transmitter will take so many bytes at once, if nothing comes between; at most all its queue.
@@ -124,8 +159,13 @@ public struct EmulatedLine: Sendable {
       case nil, .lose:
         var bytes = wire.transmit(from: &waiting, until: end)
         if kind == .lose { bytes.remove(at: Array(0..<bytes.count)) }
+        receiver?.read(&bytes)
         counters.add(bytes.counters)
         arrivals.append(bytes, batch: batch)
+        if waiting.isEmpty, let late = receiver?.idle(until: end), !late.isEmpty {
+          counters.add(late.counters)
+          arrivals.append(late, batch: batch)
+        }
       case .stall, .hangUp, .rename:
         wire.hold(until: end)
       }
@@ -145,5 +185,6 @@ public struct EmulatedLine: Sendable {
     waiting.removeAll()
     arrivals.removeAll()
     wire.abandon()
+    receiver?.reset()
   }
 }

@@ -76,7 +76,7 @@ public struct LineConfiguration: Sendable {
     return ByteClock(numerator: bits * 1_000_000_000 * 1_000_000, denominator: bitsPerSecond * millionths)
   }
 
-  private static let bauds = 50.0...100_000_000
+  static let bauds = 50.0...100_000_000
   private static let characterLengths = 7.0...12
   private static let clockErrors = -0.5...0.5
 

@@ -14,6 +14,8 @@ public struct LineCounters: Sendable, Hashable {
   public var delivered = 0
   /// Bits that arrive the wrong way round.
   public var flippedBits = 0
+  /// Bytes without a stop bit where the reader expected it, because its rate is not the sender's.
+  public var framingErrors = 0
   /// Bytes in the transmit queue, on the wire, or waiting for the reader.
   public var inFlight: Int { sent + foreign + inserted + duplicated - dropped - delivered }
 
@@ -27,5 +29,6 @@ public struct LineCounters: Sendable, Hashable {
     dropped += other.dropped
     delivered += other.delivered
     flippedBits += other.flippedBits
+    framingErrors += other.framingErrors
   }
 }

@@ -70,6 +70,12 @@ public struct VirtualLink: Sendable {
     return []
   }
 
+  /// Sets the rates at which the ends send and read, in bits per second. Bytes arrive as others where they differ.
+  package mutating func setRates(_ a: LineRates, _ b: LineRates) {
+    fromA.setRates(sender: a.output, reader: b.input, at: now)
+    fromB.setRates(sender: b.output, reader: a.input, at: now)
+  }
+
   /// The next time at which bytes may arrive or a cut begins or ends by itself. `nil` for never.
   public var nextEvent: UInt64? {
     [fromA.nextArrival, fromB.nextArrival, nextCutChange].compactMap(\.self).min()

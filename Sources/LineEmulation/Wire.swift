@@ -31,6 +31,11 @@ struct Wire: Sendable {
     nextForeign = faults.compactMap(\.fault.nextForeignBytes).min()
   }
 
+  /// Sends at another rate from the next byte on.
+  mutating func setRate(_ configuration: LineConfiguration) {
+    clock = clock.continued(at: configuration.clock)
+  }
+
   /// Sends nothing before this time. A byte that begins then takes its whole time.
   mutating func hold(until time: UInt64) {
     clock.idle(until: time)

@@ -49,6 +49,27 @@ public struct WireBytes: Sendable {
     counters.inserted += indices.count
   }
 
+  /// Takes the place of these bytes for a receiver that reads others. More or fewer count as inserted or lost.
+  mutating func replaceAll(by other: WireBytes) {
+    if other.count > count {
+      counters.inserted += other.count - count
+    } else {
+      counters.dropped += count - other.count
+    }
+    counters.framingErrors += other.counters.framingErrors
+    values = other.values
+    times = other.times
+  }
+
+  mutating func countFramingError() {
+    counters.framingErrors += 1
+  }
+
+  /// Counts all bytes as inserted.
+  mutating func countInserted() {
+    counters.inserted += count
+  }
+
   mutating func append(_ bytes: some Collection<UInt8>, times moments: [UInt64]) {
     values.append(contentsOf: bytes)
     times.append(contentsOf: moments)

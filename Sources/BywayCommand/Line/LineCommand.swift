@@ -57,7 +57,7 @@ struct LineCommand: AsyncParsableCommand {
       for await _ in signals { interruption.want() }
     }
     defer { task.cancel() }
-    try await NIOThreadPool.singleton.runIfActive { [pathA, baud = options.baud, conformance] in
+    try await NIOThreadPool.singleton.runIfActive { [pathA, baud = options.rate, conformance] in
       var run = try ConformanceRun(role, path: pathA, baud: baud, conformance, interruption)
       StandardStream.error.writeLine("byway: testing the end at \(pathA), which is to \(role.rawValue)")
       try run.run()
@@ -69,7 +69,8 @@ struct LineCommand: AsyncParsableCommand {
     let line = try open(pathB)
     defer { line.close() }
     StandardStream.error.writeLine(
-      "byway: line ready on \(pathA) \(pathB) at \(options.baud) baud, seed \(line.seed)")
+      "byway: line ready on \(pathA) \(pathB) at \(options.baud.map { "\($0) baud" } ?? "the rates that programs set"), seed \(line.seed)"
+    )
 
     let (ends, end) = AsyncStream<Void>.makeStream()
     let interrupt = Task {
@@ -91,7 +92,8 @@ struct LineCommand: AsyncParsableCommand {
     let (forward, back) = try options.configurations()
     do {
       return try PseudoTerminalLine(
-        forward, back: back, seed: options.seed, paths: (pathA, pathB),
+        forward, back: back, rates: options.baud == nil ? .ofPrograms : .fixed, seed: options.seed,
+        paths: (pathA, pathB),
         observer: { StandardStream.error.writeLine("byway: \(LineReport.sentence($0))") })
     } catch let error as LineFailure {
       throw CommandFailure(.cannotCreate, error.description)

@@ -3,8 +3,20 @@ import LineEmulation
 
 /// The properties and the faults of a line.
 struct LineOptions: ParsableArguments {
-  @Option(help: .value("rate", "Bits per second; a byte takes ten of them."))
-  var baud = 115_200
+  /// The rate until programs set others.
+  static let usualRate = 115_200
+
+  @Option(
+    help: .value(
+      "rate",
+      """
+      Keep this rate, in bits per second, whatever rates programs set on the devices. Without it, the line has the rates that they set, \
+      at first 115200. Programs with different rates read garbage then, as on a real line.
+      """))
+  var baud: Int?
+
+  /// The rate that the line begins with.
+  var rate: Int { baud ?? Self.usualRate }
 
   @Option(
     parsing: .unconditional,
@@ -94,7 +106,7 @@ struct LineOptions: ParsableArguments {
 
   private func configuration(from end: LineEnd) -> LineConfiguration {
     LineConfiguration(
-      baud: baud, clockError: clock.value, transmitQueue: queue, batch: batch.duration,
+      baud: rate, clockError: clock.value, transmitQueue: queue, batch: batch.duration,
       cuts: cut.map { Cut($0.cut.kind.seen(by: end.end, of: cutEnd?.end), at: $0.cut.start, for: $0.cut.length) },
       faults: onlyFrom.map { $0 == end } ?? true ? faults : [])
   }

@@ -15,7 +15,7 @@ struct LineReport {
   static func sentence(_ counters: LineCounters, from: String, to: String) -> String {
     let changes = [
       (counters.flippedBits, "bits wrong"), (counters.dropped, "bytes lost"), (counters.duplicated, "doubled"),
-      (counters.inserted, "inserted"), (counters.foreign, "of a log"),
+      (counters.inserted, "inserted"), (counters.foreign, "of a log"), (counters.framingErrors, "without a stop bit"),
     ]
     let told = changes.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
     let bytes = "\(counters.sent) bytes sent, \(counters.delivered) delivered"
