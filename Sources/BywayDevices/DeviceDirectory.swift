@@ -122,16 +122,19 @@ public struct DeviceDirectory: Sendable {
   package var links: [Link] { main + devices.flatMap(\.links) + hubs }
 
   /// Returns the error for an unknown name.
-  /// - Parameter known: the known names.
-  package static func unknown(_ name: String, among known: [String]) -> BywayError {
+  /// - Parameters:
+  ///   - known: the known names.
+  ///   - port: the port of the request's authority, which the list of devices has, too.
+  package static func unknown(_ name: String, among known: [String], at port: UInt16?) -> BywayError {
     let hint = Spelling.nearest(to: name, among: known).map { " Did you mean \"\($0)\"?" } ?? ""
+    let place = "\(DeviceHosts.frontPage).localhost\(port.map { ":\($0)" } ?? "")"
     return BywayError(
-      .misdirected,
-      "No device is called \"\(name)\".\(hint) http://\(DeviceHosts.frontPage).localhost lists the devices.",
-      processing: .none)
+      .misdirected, "No device is called \"\(name)\".\(hint) http://\(place) lists the devices.", processing: .none)
   }
 
-  func unknown(_ name: String) -> BywayError { Self.unknown(name, among: devices.prefix(256).map(\.name.text)) }
+  func unknown(_ name: String, at port: UInt16?) -> BywayError {
+    Self.unknown(name, among: devices.prefix(256).map(\.name.text), at: port)
+  }
 }
 
 extension DeviceHosts {

@@ -32,7 +32,9 @@ struct Delivery {
       request, sink throws(BywayError) in
       do throws(BywayError) {
         // A device that does not exist is not recorded as used.
-        if case .device(let name) = proxyTarget { _ = try shared.devices.device(named: name) }
+        if case .device(let name) = proxyTarget {
+          _ = try shared.devices.device(named: name, at: request.authority?.port)
+        }
         if let resource { shared.audit.began(request.user, resource, from: peer) }
         return try begin(request, for: proxyTarget, by: terms, respondingTo: sink)
       } catch {
@@ -65,7 +67,7 @@ struct Delivery {
   ) throws(BywayError) -> any RequestSink {
     // Looked up first, so that interceptors do not answer for a device that does not exist.
     if case .device(let name) = proxyTarget {
-      request.device = try shared.devices.device(named: name)
+      request.device = try shared.devices.device(named: name, at: request.authority?.port)
       request.observed?.selected(.init(name.text, isConfigured: shared.devices.directory[name] != nil))
     }
     let isTunnel = request.kind == .connect

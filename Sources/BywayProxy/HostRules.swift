@@ -51,7 +51,7 @@ struct HostRules: Sendable {
       switch meaning {
       case .device(let name): return .device(name)
       case .frontPage: return .frontPage
-      case .notAName(let text): throw DeviceDirectory.unknown(text, among: [])
+      case .notAName(let text): throw DeviceDirectory.unknown(text, among: [], at: named.port)
       }
     }
     if request.kind == .connect { return .elsewhere }

@@ -8,6 +8,8 @@ public struct ProxyConfiguration: Sendable {
   public var devices: DeviceDirectory
   /// The discovery of further devices; `nil`: none.
   package var discovery: DiscoverySettings?
+  /// The content of the list of devices while it is empty; `nil`: only that it is.
+  package var firstSteps: FirstSteps?
   /// The announcement of the devices in the network; `nil`: none.
   package var announcement: AnnouncementRules?
   /// The address for local clients: `unix:` or `tcp:`.

@@ -43,7 +43,9 @@ final class ProxyState: @unchecked Sendable {
   let devices: DeviceTable
   /// The list of devices. Used on the event loop.
   private(set) lazy var frontPage = FrontPage.handler(
-    for: VisibleDevices(devices) { [weak self] in self?.visible(to: $0) ?? { _ in false } }, watchers)
+    for: VisibleDevices(
+      devices, { [weak self] in self?.visible(to: $0) ?? { _ in false } }, { [weak self] in self?.firstSteps }),
+    watchers)
   private let watchers = WatcherSlots()
   let audit: AuditRecorder
   let sessions = UserSessions()
@@ -91,6 +93,9 @@ final class ProxyState: @unchecked Sendable {
     guard let user = user.name else { return { _ in false } }
     return { name in rules.rights.allow(user, name.map { .device($0) } ?? .main) }
   }
+
+  /// The content of an empty list. Users of a proxy do not learn of the ports of its machine. Safe on any thread.
+  private var firstSteps: FirstSteps? { configuration.withLock { $0.users == nil ? $0.firstSteps : nil } }
 
   /// The address for local clients, as configured.
   var listen: LinkAddress { configuration.withLock(\.listen.address) }

@@ -49,6 +49,13 @@ final class Chromium: Sendable {
     await process.stop()
   }
 
+  /// An expression that returns violations of the accessibility rules.
+  static func rules() throws -> String {
+    try String(
+      contentsOf: URL(filePath: #filePath).appending(path: "../../Support/page_rules.js").standardizedFileURL,
+      encoding: .utf8)
+  }
+
   /// The window's size and the user's color preferences.
   struct Look: Sendable {
     let name: String
@@ -56,8 +63,9 @@ final class Chromium: Sendable {
     let isDark: Bool
 
     static let all = [
-      Look(name: "light", width: 1280, isDark: false), Look(name: "dark", width: 1280, isDark: true),
-      Look(name: "narrow", width: 390, isDark: false), Look(name: "narrow-dark", width: 390, isDark: true),
+      Look(name: "light", width: 1400, isDark: false), Look(name: "dark", width: 1400, isDark: true),
+      Look(name: "medium", width: 800, isDark: false), Look(name: "narrow", width: 420, isDark: false),
+      Look(name: "narrow-dark", width: 420, isDark: true),
     ]
   }
 

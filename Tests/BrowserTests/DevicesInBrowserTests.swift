@@ -87,6 +87,144 @@ import UnixTransport
   }
 }
 
+/// The list of devices in a browser, without gateways.
+@Suite("Search and layout of the device list", .serialized, .timeLimit(.minutes(2)))
+struct DeviceListInBrowserTests {
+  private static let shown = "[...document.querySelectorAll('tbody tr')].filter((row) => row.checkVisibility())"
+
+  private static func proxy(_ devices: [Device], firstSteps: FirstSteps? = nil) async throws -> Proxy {
+    let transports = TransportRegistry([TCPTransport()])
+    var configuration = ProxyConfiguration(
+      devices: try DeviceDirectory(devices, patterns: [], main: [], suffixes: [], isOpen: true),
+      listen: try transports.link("tcp://127.0.0.1:0"))
+    configuration.firstSteps = firstSteps
+    configuration.logger = .quiet
+    return try await Proxy.start(configuration)
+  }
+
+  private static func url(_ proxy: Proxy) throws -> String {
+    "http://localhost:\(try proxy.address.hostPort().port ?? 0)/"
+  }
+
+  private static func fill(_ id: String, _ value: String) -> String {
+    "(() => { const input = document.querySelector('#\(id)'); input.value = '\(value)'; "
+      + "input.dispatchEvent(new Event('input', { bubbles: true })) })()"
+  }
+
+  @Test("the list of 1,000 devices is searched by name, title, link and state, and keeps the search after a change")
+  func search() async throws {
+    let transports = TransportRegistry([UnixTransport()])
+    let devices = try (0..<1000).map { number in
+      try Device(
+        #require(DeviceName("rack\(number / 100)-unit\(number % 100)")),
+        title: number == 7 ? "Hall <b>printer</b>" : nil,
+        links: [transports.link("unix:/nowhere/socket\(number)")])
+    }
+    let proxy = try await Self.proxy(devices)
+    let browser = try await Chromium()
+    let page = try await browser.open(Self.url(proxy))
+    let count = "\(Self.shown).length"
+    #expect(try await page.evaluate(count) == "1000")
+    #expect(try await page.evaluate("document.querySelector('#find').checkVisibility()") == "true")
+    let found = "document.querySelector('#found').textContent"
+    for (words, number) in [
+      ("RACK3-", "100"), ("rack3-unit1 -unit12", "10"), ("hall printer", "1"), ("/nowhere/socket999", "1"),
+      ("-rack", "0"),
+      ("  -  ", "1000"),
+    ] {
+      _ = try await page.evaluate(Self.fill("find", words))
+      #expect(try await page.evaluate(count) == number, "\(words)")
+      let said = number == "0" ? "No device matches." : number == "1000" ? "" : "\(number) of 1000 devices"
+      #expect(try await page.evaluate(found) == said)
+    }
+    let states = "[...document.querySelector('#state').options].map(({ text }) => text).join()"
+    #expect(try await page.evaluate(states) == "any,not used yet")
+    // A device that the search does not show changes, and then it is searched.
+    let row = "[...document.querySelectorAll('tbody tr')][5]"
+    _ = try await page.evaluate("(window.old = \(row), window.same = \(row).nextElementSibling)")
+    _ = try await page.evaluate(Self.fill("find", "rack9-"))
+    let client = try BywayClient(TransportRegistry([TCPTransport()]).link(proxy.address))
+    _ = try? await client.execute(Request(url: "http://rack0-unit5.localhost/"))
+    await client.shutDown()
+    #expect(try await eventually { try await page.evaluate(states) == "any,down,not used yet" })
+    #expect(try await page.evaluate(count) == "100")
+    #expect(
+      try await page.evaluate("window.old.isConnected + ' ' + (\(row).nextElementSibling === window.same)")
+        == "false true")
+    _ = try await page.evaluate(Self.fill("find", "unit5"))
+    #expect(try await page.evaluate(count) == "110")
+    _ = try await page.evaluate(Self.fill("state", "down"))
+    #expect(
+      try await page.evaluate("\(Self.shown).map((row) => row.querySelector('a').textContent).join()") == "rack0-unit5")
+    #expect(try await page.evaluate("document.querySelectorAll('b, td script').length") == "0")
+    await browser.stop()
+    await proxy.stop(within: .zero)
+  }
+
+  @Test("the list meets the accessibility rules in wide and narrow windows, breaks no word, and has even columns")
+  func layout() async throws {
+    let transports = TransportRegistry([UnixTransport(), TCPTransport()])
+    let devices = try (1...8).map { number in
+      try Device(
+        #require(DeviceName("board-\(number)")), title: number == 2 ? "Board in the hall" : nil,
+        links: [
+          transports.link("unix:/run/user/1000/byway/a-long-folder/of-a-socket/board-\(number).sock"),
+          transports.link("tcp://127.0.0.1:\(number)"),
+        ])
+    }
+    let proxy = try await Self.proxy(devices)
+    let browser = try await Chromium()
+    let page = try await browser.open(Self.url(proxy))
+    let client = try BywayClient(TransportRegistry([TCPTransport()]).link(proxy.address))
+    _ = try? await client.execute(Request(url: "http://board-1.localhost/"))
+    await client.shutDown()
+    #expect(
+      try await eventually { try await page.evaluate("document.querySelectorAll('[data-state=down]').length") == "1" })
+    let rules = try Chromium.rules()
+    let lines = "Math.max(...[...document.querySelectorAll('tbody a')].map((link) => link.getClientRects().length))"
+    let state = "document.querySelector('tbody td').clientWidth / document.querySelector('table').clientWidth"
+    for look in Chromium.Look.all {
+      let (wrong, picture) = try await page.view(look, evaluating: rules)
+      #expect(wrong == "", "\(look.name)")
+      try picture.write(to: URL(filePath: Screenshots.path("devices-\(look.name)")))
+      #expect(try await page.view(look, evaluating: lines).value == "1", "\(look.name)")
+      let share = try #require(Double(try await page.view(look, evaluating: state).value))
+      #expect(look.width < 700 || share < 0.3, "\(look.name)")
+    }
+    await browser.stop()
+    await proxy.stop(within: .zero)
+  }
+
+  @Test("an empty list lists a port that is plugged in while the page is open, and meets the accessibility rules")
+  func empty() async throws {
+    let ports = Mutex<[LinkPort]>([])
+    let steps = FirstSteps(
+      [FirstSteps.Step("Start a gateway:", command: "byway gateway --link serial:/dev/ttyGS0 --name NAME")],
+      ports: FirstSteps.Ports(reason: "It has no name.", none: "Plug it in.", examination: { "byway doctor \($0)" }) {
+        ports.withLock(\.self)
+      })
+    let proxy = try await Self.proxy([], firstSteps: steps)
+    let browser = try await Chromium()
+    let page = try await browser.open(Self.url(proxy))
+    let text = "document.querySelector('main').innerText"
+    #expect(try await page.evaluate(text).contains("Plug it in."))
+    ports.withLock {
+      $0 = [
+        LinkPort(address: "serial:usb:0403:6001", device: "/dev/ttyUSB0", name: "<img src=x onerror=window.pwned=1>")
+      ]
+    }
+    #expect(try await eventually { try await page.evaluate(text).contains("byway doctor serial:usb:0403:6001") })
+    #expect(try await page.evaluate("typeof window.pwned + document.querySelectorAll('img').length") == "undefined0")
+    for look in Chromium.Look.all {
+      let (wrong, picture) = try await page.view(look, evaluating: Chromium.rules())
+      #expect(wrong == "", "\(look.name)")
+      try picture.write(to: URL(filePath: Screenshots.path("devices-empty-\(look.name)")))
+    }
+    await browser.stop()
+    await proxy.stop(within: .zero)
+  }
+}
+
 /// Devices behind a proxy on TCP, each with a gateway on a Unix socket.
 private final class House: Sendable {
   private static let names = ["printer", "camera"]

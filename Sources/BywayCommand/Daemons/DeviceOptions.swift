@@ -52,6 +52,8 @@ struct DeviceOptions: ParsableArguments {
 
   var isEmpty: Bool { device.isEmpty && sources.isEmpty && hub.isEmpty }
 
+  var isDiscovering: Bool { !sources.isEmpty }
+
   /// The sources of devices.
   private var sources: [String] { discover.filter { $0 != Self.publishing } }
 

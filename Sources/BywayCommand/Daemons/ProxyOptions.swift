@@ -126,6 +126,7 @@ struct ProxyOptions: MemberOptions {
         .usage, "\(option) lets all users see one user's responses: leave it out if --rights distinguishes users.")
     }
     configuration.discovery = try devices.discovery(in: transports)
+    configuration.firstSteps = devices.firstSteps(hubs: configuration.devices.hubs, in: transports)
     configuration.announcement = try devices.announcement(listen: configuration.listen)
     configuration.names = name
     configuration.allowedPages = allowPage

@@ -4,6 +4,8 @@ import Primitives
 
 /// The ports of this machine as text and as JSON.
 struct PortTable: Sendable {
+  static let noPorts = "No ports were found. Plug the adapter in; \"dmesg\" shows whether the system has seen it."
+
   private let ports: [LinkPort]
 
   init(_ ports: [LinkPort]) {

@@ -18,8 +18,7 @@ struct PortsCommand: ParsableCommand {
     let table = PortTable(try CommandContext.transports.ports())
     try StandardStream.output.write(json ? table.json : table.text)
     if table.isEmpty {
-      StandardStream.error.writeLine(
-        "byway: No ports were found. Plug the adapter in; \"dmesg\" shows whether the system has seen it.")
+      StandardStream.error.writeLine("byway: \(PortTable.noPorts)")
     }
   }
 }

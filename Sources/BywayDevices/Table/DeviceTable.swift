@@ -62,14 +62,15 @@ package final class DeviceTable: @unchecked Sendable {
       return try mainDevice()
     }
     switch meaning {
-    case .device(let name): return try device(named: name)
-    case .frontPage: throw directory.unknown(DeviceHosts.frontPage)
-    case .notAName(let text): throw directory.unknown(text)
+    case .device(let name): return try device(named: name, at: authority.port)
+    case .frontPage: throw directory.unknown(DeviceHosts.frontPage, at: authority.port)
+    case .notAName(let text): throw directory.unknown(text, at: authority.port)
     }
   }
 
+  /// - Parameter port: the port of the request's authority, for the error.
   /// - Throws: `BywayError` with code `misdirected` if there is no such device.
-  package func device(named name: DeviceName) throws(BywayError) -> any Upstream {
+  package func device(named name: DeviceName, at port: UInt16? = nil) throws(BywayError) -> any Upstream {
     if let device = named[name] { return device.upstream }
     if let device = directory[name] {
       let device = try open(device.links)
@@ -87,7 +88,7 @@ package final class DeviceTable: @unchecked Sendable {
     }
     if let device = dialed[name] { return device.upstream }
     if isShutDown { throw Self.wasShutDown }
-    return try make(name).upstream
+    return try make(name, at: port).upstream
   }
 
   /// Whether a device has that name now. Opens none.
@@ -120,14 +121,14 @@ package final class DeviceTable: @unchecked Sendable {
 
   // MARK: Patterns
 
-  private func make(_ name: DeviceName) throws(BywayError) -> OpenDevice {
+  private func make(_ name: DeviceName, at port: UInt16?) throws(BywayError) -> OpenDevice {
     let found: Device?
     do { found = try directory.madeDevice(named: name) } catch {
       throw BywayError(
         .misdirected, "No device can be called \"\(name)\" here: its link would be invalid.", processing: .none,
         cause: error)
     }
-    guard let found else { throw directory.unknown(name.text) }
+    guard let found else { throw directory.unknown(name.text, at: port) }
     try makeRoom()
     let device = OpenDevice(found.links, terms, among: siblings, failures: madeFailures, on: eventLoop)
     made[name] = Made(device: device, lastUse: eventLoop.now)
@@ -244,9 +245,9 @@ package final class DeviceTable: @unchecked Sendable {
     retireUnnamed()
   }
 
-  /// Returns a client for a link that is open already, or waits for its line. On the event loop.
-  package func openClient(over link: Link) -> ExchangeClient? {
-    guard let upstream = opened[[link].identity]?.upstream else { return nil }
+  /// Returns a client for the device with these links, if one is open already or waits for its line. On the event loop.
+  package func openClient(over links: [Link]) -> ExchangeClient? {
+    guard let upstream = opened[links.identity]?.upstream else { return nil }
     switch upstream.status.state {
     case .opening, .open, .interrupted: return ExchangeClient(upstream, on: LoopExecutor(eventLoop))
     case .idle, .closed, .down: return nil
@@ -299,7 +300,7 @@ package final class DeviceTable: @unchecked Sendable {
 package struct DeviceEntry: Sendable {
   /// `nil`: the default device.
   package let name: DeviceName?
-  package let title: String?
+  package var title: String?
   /// The addresses of its links, the best one first; as bound where the gateway dials.
   package let addresses: [LinkAddress]
   package let isInbound: Bool

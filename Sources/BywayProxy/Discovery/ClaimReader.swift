@@ -35,6 +35,11 @@ package struct ClaimReader: Sendable {
     }
   }
 
+  /// Returns `nil` if no device identifies itself within 5 s.
+  static func claim(from client: ExchangeClient) async -> DeviceClaim? {
+    try? await answer(to: { try await client.send($0) }).get()
+  }
+
   private static func answer(
     to send: @escaping @Sendable (Request) async throws -> Response
   ) async -> Result<DeviceClaim?, any Error> {

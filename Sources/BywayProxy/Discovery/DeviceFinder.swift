@@ -59,7 +59,7 @@ actor DeviceFinder {
     let reader = ClaimReader(settings.transports, logger: logger)
     let discovery = Discovery(reserved: names) { [devices] link in
       await reader.claim(over: link) { link in
-        try? await devices.eventLoop.submit { devices.openClient(over: link) }.get()
+        try? await devices.eventLoop.submit { devices.openClient(over: [link]) }.get()
       }
     }
     let reading = Task { [devices] in

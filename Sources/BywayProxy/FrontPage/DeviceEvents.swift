@@ -41,7 +41,7 @@ struct DeviceEvents: AsyncSequence, Sendable {
       for _ in 0..<DeviceEvents.silentPauses {
         if told != nil { try await Task.sleep(for: DeviceEvents.pause) }
         if slot.isClosed { return nil }
-        let listing = await DeviceListing(devices.entries(for: user), at: place)
+        let listing = await devices.listing(for: user, at: place)
         guard listing != told else { continue }
         told = listing
         return ByteBuffer(string: "data: \(listing.json)\n\n")

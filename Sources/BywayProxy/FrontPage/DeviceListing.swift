@@ -26,21 +26,38 @@ struct DeviceListing: Sendable, Hashable {
     let name: String?
     let title: String?
     let url: String
-    let links: [String]
+    let links: [Link]
     let state: State
     /// The reason that its link is down or cannot be opened.
     let reason: String?
+    /// The command that fixes this.
+    let remedy: String?
     /// When its link was last open, in seconds since 1970; `nil` if it is open now, or never was.
     let lastSeen: Int?
   }
 
-  let devices: [Device]
+  /// A link of a device.
+  struct Link: Sendable, Hashable {
+    let address: String
+    let use: Use
 
-  init(_ entries: [DeviceEntry], at place: DevicePlace) {
-    devices = entries.map { Device($0, at: place) }
+    enum Use: Sendable, Hashable {
+      /// It is the only one, or its state is unknown.
+      case unknown
+      case inUse, ready, down
+    }
   }
 
-  var json: JSON { ["schema": 1, "devices": .array(devices.map(\.json))] }
+  let devices: [Device]
+  /// The content while there are no devices.
+  let beginning: Beginning?
+
+  init(_ entries: [DeviceEntry], at place: DevicePlace, beginning: Beginning? = nil) {
+    devices = entries.map { Device($0, at: place) }
+    self.beginning = beginning
+  }
+
+  var json: JSON { ["schema": 1, "devices": .array(devices.map(\.json)), "ports": beginning?.json] }
 }
 
 extension DeviceListing.Device {
@@ -48,8 +65,10 @@ extension DeviceListing.Device {
     name = entry.name?.text
     title = entry.title
     url = place.url(of: entry.name)
-    links = entry.addresses.map(\.publicName)
+    links = entry.addresses.map { DeviceListing.Link($0, of: entry) }
     lastSeen = (entry.leftAt ?? entry.status.lastSeen).map { .secondsSinceEpoch(of: $0) }
+    remedy =
+      if case .down(let error) = entry.status.state { error.diagnosis?.command.map(entry.withoutOptions) } else { nil }
     switch entry.discovery {
     case .away: (state, reason) = (.away, nil)
     case .unavailable(let unavailableReason): (state, reason) = (.unavailable, unavailableReason)
@@ -63,10 +82,24 @@ extension DeviceListing.Device {
   fileprivate var json: JSON {
     [
       "name": name.map { .string($0) }, "title": title.map { .string($0) }, "url": .string(url),
-      "links": .array(links.map { .string($0) }), "state": .string(state.text),
+      "links": .array(links.map { .string($0.address) }),
+      "linkInUse": links.first { $0.use == .inUse }.map { .string($0.address) }, "state": .string(state.text),
       "reason": reason.map { .string($0) },
       "lastSeen": lastSeen.map { .string(CalendarTime(secondsSinceEpoch: $0).utc) },
     ]
+  }
+}
+
+extension DeviceListing.Link {
+  fileprivate init(_ address: LinkAddress, of entry: DeviceEntry) {
+    self.address = address.publicName
+    use =
+      switch entry.status.links.first(where: { $0.address?.text == address.text })?.state {
+      case .up: .inUse
+      case .standingBy: .ready
+      case .down: .down
+      case nil: .unknown
+      }
   }
 }
 

@@ -26,15 +26,13 @@ enum FrontPage {
     let place = DevicePlace(request.head.authority, request.head.scheme, beneath: await devices.suffixes())
     switch (request.head.path ?? "/").prefix(while: { $0 != "?" }) {
     case "/":
-      let listing = await DeviceListing(devices.entries(for: request.user), at: place)
-      return answer(FrontPageText.html(listing), "text/html")
+      return answer(FrontPageText.html(await devices.listing(for: request.user, at: place)), "text/html")
     case "/devices.json":
-      return answer(
-        "\(await DeviceListing(devices.entries(for: request.user), at: place).json)\n", "application/json")
+      return answer("\(await devices.listing(for: request.user, at: place).json)\n", "application/json")
     case "/devices.css":
-      return answer(FrontPageText.style, "text/css")
+      return answer(FrontPageStyle.text, "text/css")
     case "/devices.js":
-      return answer(FrontPageText.script, "text/javascript")
+      return answer(FrontPageScript.text, "text/javascript")
     case "/events":
       guard let slot = watchers.take(for: request.user) else {
         return answer("Too many clients follow the list.\n", "text/plain", .serviceUnavailable, [.retryAfter: "10"])
@@ -73,7 +71,10 @@ struct DevicePlace: Sendable {
   }
 
   /// - Parameter name: `nil`: the default device.
-  func url(of name: DeviceName?) -> String {
+  func url(of name: DeviceName?) -> String { url(at: name.map { "\($0)" }) }
+
+  /// - Parameter name: a name or a pattern of names; `nil`: the default device.
+  func url(at name: String?) -> String {
     let port = authority?.port.map { ":\($0)" } ?? ""
     return "\(scheme)://\(name.map { "\($0)." } ?? "")\(suffix(isOwn: name == nil))\(port)/"
   }

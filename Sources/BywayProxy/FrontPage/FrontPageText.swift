@@ -1,6 +1,6 @@
 import Primitives
 
-/// The HTML page of the list of devices. It is complete without scripts; with them it follows changes.
+/// The HTML page of the list of devices. It is complete without scripts; with them it follows changes and can be searched.
 enum FrontPageText {
   static func html(_ listing: DeviceListing) -> String {
     """
@@ -8,22 +8,29 @@ enum FrontPageText {
     <html lang="en">
     <head>
     <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
     <title>Devices</title>
     <link rel="stylesheet" href="/devices.css">
     <script src="/devices.js" defer></script>
     </head>
     <body>
-    <main>
+    <main aria-label="Devices">
     <h1>Devices</h1>
-    <p id="none"\(listing.devices.isEmpty ? "" : " hidden")>There are no devices yet.</p>
-    <table\(listing.devices.isEmpty ? " hidden" : "")>
-    <thead><tr><th scope="col">Device</th><th scope="col">State</th>\
-    <th scope="col">Link</th><th scope="col">Last seen</th></tr></thead>
-    <tbody>
+    <form id="search" role="search" aria-label="Devices" hidden>
+    <label for="find">Search</label>
+    <input type="search" id="find" placeholder="words, -without" autocomplete="off" spellcheck="false">
+    <label for="state">State</label>
+    <select id="state"><option value="">any</option></select>
+    </form>
+    <div id="begin">\(listing.devices.isEmpty ? begin(listing.beginning) : "")</div>
+    <table role="table" aria-label="Devices"\(listing.devices.isEmpty ? " hidden" : "")>
+    <thead role="rowgroup"><tr role="row"><th role="columnheader">Device</th><th role="columnheader">State</th>\
+    <th role="columnheader">Link</th><th role="columnheader">Last seen</th></tr></thead>
+    <tbody role="rowgroup">
     \(listing.devices.map(row).joined(separator: "\n"))
     </tbody>
     </table>
+    <p id="found" role="status"></p>
     <p id="live" role="status"></p>
     </main>
     </body>
@@ -36,15 +43,37 @@ enum FrontPageText {
     let title = (device.title ?? device.name ?? "Default device").escapedForHTML
     let name = device.title == nil ? "" : device.name.map { " <small>\($0.escapedForHTML)</small>" } ?? ""
     let reason = device.reason.map { " <small>\($0.escapedForHTML)</small>" } ?? ""
+    let remedy = device.remedy.map { " <small>Run: \(code($0))</small>" } ?? ""
     let seen =
       device.lastSeen.map { CalendarTime(secondsSinceEpoch: $0).utc }
       .map { "<time datetime=\"\($0)\">\($0)</time>" }
       ?? (device.state == .link(.up) ? "now" : "never")
-    let links = device.links.map { "<code>\($0.escapedForHTML)</code>" }.joined(separator: "<br>")
+    let links = device.links.map { "<div>\(code($0.address))\(words($0.use))</div>" }.joined()
+    let url = device.url.escapedForHTML
     return """
-      <tr data-state="\(device.state.text)"><th scope="row"><a href="\(device.url.escapedForHTML)">\(title)</a>\(name)</th>\
-      <td><span class="state">\(words(device.state))</span>\(reason)</td><td>\(links)</td><td>\(seen)</td></tr>
+      <tr role="row" data-key="\(url)" data-state="\(device.state.text)">\
+      <th role="rowheader"><a href="\(url)">\(title)</a>\(name)</th>\
+      <td role="cell"><span class="state">\(words(device.state))</span>\(reason)\(remedy)</td>\
+      <td role="cell">\(links)</td><td role="cell"><span class="label">Last seen </span>\(seen)</td></tr>
       """
+  }
+
+  /// The text as code that can break after the separators of an address.
+  private static func code(_ text: String) -> String {
+    let parts = text.reduce(into: [""]) { parts, character in
+      parts[parts.count - 1].append(character)
+      if "/:@,?&".contains(character) { parts.append("") }
+    }
+    return "<code>\(parts.map(\.escapedForHTML).joined(separator: "<wbr>"))</code>"
+  }
+
+  private static func words(_ use: DeviceListing.Link.Use) -> String {
+    switch use {
+    case .unknown: ""
+    case .inUse: " <span class=\"use\">in use</span>"
+    case .ready: " <small>ready</small>"
+    case .down: " <small>down</small>"
+    }
   }
 
   private static func words(_ state: DeviceListing.State) -> String {
@@ -61,47 +90,30 @@ enum FrontPageText {
     }
   }
 
-  static let style = """
-    :root { color-scheme: light dark }
-    body { font: 1rem/1.5 system-ui, sans-serif; margin: 0 }
-    main { max-width: 60rem; margin: 8vh auto; padding: 0 1rem }
-    table { border-collapse: collapse; width: 100% }
-    th, td { text-align: left; vertical-align: top; padding: 0.5rem 1rem 0.5rem 0; border-bottom: 1px solid #8885 }
-    tbody th { font-weight: inherit }
-    tbody a { font-weight: 600 }
-    small { display: block; opacity: 0.75 }
-    code { overflow-wrap: anywhere }
-    .state::before { content: ""; display: inline-block; width: 0.6em; height: 0.6em; border-radius: 50%; margin-right: 0.5em;
-      background: #8888 }
-    [data-state="up"] .state::before { background: #2a8f3f }
-    [data-state="down"] .state::before, [data-state="interrupted"] .state::before,
-    [data-state="unavailable"] .state::before { background: #c5372c }
-    @media (max-width: 40rem) { thead { display: none } th, td { display: block; border: 0; padding: 0.1rem 0 } tr { display: block;
-      padding: 0.6rem 0; border-bottom: 1px solid #8885 } }
+  // MARK: Without devices
 
-    """
-
-  /// Reloads the page after a change and takes its rows, so that rows are written in one place.
-  static let script = """
-    "use strict";
-    function localTimes() {
-      for (const time of document.querySelectorAll("time")) time.textContent = new Date(time.dateTime).toLocaleString();
+  private static func begin(_ beginning: Beginning?) -> String {
+    let first = "<p>There are no devices yet.</p>"
+    guard let beginning else { return first }
+    let urls = beginning.urls.map {
+      "<p>A name of this form is a device without further settings. Open <code>\($0.escapedForHTML)</code></p>"
     }
-    async function refresh() {
-      const response = await fetch("/");
-      if (!response.ok) return;
-      const page = new DOMParser().parseFromString(await response.text(), "text/html");
-      const focused = document.activeElement && document.activeElement.href;
-      document.querySelector("main").replaceChildren(...page.querySelector("main").childNodes);
-      localTimes();
-      for (const link of document.links) if (link.href === focused) link.focus();
-    }
-    const events = new EventSource("/events");
-    let isFirst = true;
-    events.onmessage = () => { if (isFirst) isFirst = false; else refresh(); };
-    events.onerror = () => { isFirst = false; document.getElementById("live").textContent = "The proxy does not answer."; };
-    events.onopen = () => { document.getElementById("live").textContent = ""; };
-    localTimes();
+    let steps = beginning.steps.map { "<p>\($0.text.escapedForHTML)</p>\n<pre>\($0.command.escapedForHTML)</pre>" }
+    return ([first] + urls + steps + [ports(beginning)]).joined(separator: "\n")
+  }
 
-    """
+  private static func ports(_ beginning: Beginning) -> String {
+    guard let ports = beginning.ports else { return "" }
+    let items = ports.map { port in
+      let name = port.name.map { " \($0.escapedForHTML)" } ?? ""
+      return """
+        <li><strong>\(port.device.escapedForHTML)</strong>\(name)<br>\(code(port.address))<br>\(port.reason.escapedForHTML) \
+        To examine it, run \(code(port.command))</li>
+        """
+    }
+    let list =
+      items.isEmpty
+      ? "<p>\((beginning.noPorts ?? "").escapedForHTML)</p>" : "<ul>\n\(items.joined(separator: "\n"))\n</ul>"
+    return "<h2>Ports of this machine</h2>\n\(list)"
+  }
 }

@@ -9,17 +9,33 @@ struct VisibleDevices: Sendable {
 
   private let devices: DeviceTable
   private let filter: Filter
+  private let firstSteps: @Sendable () -> FirstSteps?
+  private let titles: ClaimedTitles
 
-  /// - Parameter filter: applies the rules in force; called on the devices' event loop.
-  init(_ devices: DeviceTable, _ filter: @escaping Filter) {
+  /// - Parameters:
+  ///   - filter: applies the rules in force; called on the devices' event loop.
+  ///   - firstSteps: returns what to say while there are no devices.
+  init(_ devices: DeviceTable, _ filter: @escaping Filter, _ firstSteps: @escaping @Sendable () -> FirstSteps?) {
     self.devices = devices
     self.filter = filter
+    self.firstSteps = firstSteps
+    titles = ClaimedTitles(devices)
   }
 
   var eventLoop: any EventLoop { devices.eventLoop }
 
-  /// Returns the devices that the user may see. Safe on any thread.
-  func entries(for user: RequestUser) async -> [DeviceEntry] {
+  /// Returns the list of the devices that the user may see. Safe on any thread.
+  func listing(for user: RequestUser, at place: DevicePlace) async -> DeviceListing {
+    let entries = await titles.complete(visible(to: user))
+    guard entries.isEmpty, let firstSteps = firstSteps() else { return DeviceListing(entries, at: place) }
+    let patterns = try? await eventLoop.submit { [devices] in devices.directory.patterns.map(\.text) }.get()
+    return DeviceListing(
+      entries, at: place,
+      beginning: Beginning(firstSteps, patterns: patterns ?? [], ports: await firstSteps.ports?.look.ports(), at: place)
+    )
+  }
+
+  private func visible(to user: RequestUser) async -> [DeviceEntry] {
     let entries = await devices.entries()
     let visible = try? await eventLoop.submit {
       let isVisible = filter(user)

@@ -131,7 +131,7 @@ import Testing
       // The proxy itself has the port, so a query can use only its link.
       let (devices, reader) = (proxy.shared.devices, ClaimReader(transports, logger: Logger(label: "test")))
       let claim = await reader.claim(over: "serial:\(ports)/adapter") { link in
-        try? await devices.eventLoop.submit { devices.openClient(over: link) }.get()
+        try? await devices.eventLoop.submit { devices.openClient(over: [link]) }.get()
       }
       #expect(claim?.name == DeviceName("printer"))
       for number in 1...3 {
