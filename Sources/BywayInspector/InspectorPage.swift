@@ -39,15 +39,19 @@ enum InspectorPage {
   private static let sources: [String: [UInt8]] = [
     "index.html": PackageResources.index_html, "style.css": PackageResources.style_css,
     "act.js": PackageResources.act_js, "body.js": PackageResources.body_js, "chart.js": PackageResources.chart_js,
-    "compare.js": PackageResources.compare_js, "copy.js": PackageResources.copy_js,
+    "columns.js": PackageResources.columns_js, "compare.js": PackageResources.compare_js,
+    "copy.js": PackageResources.copy_js,
     "detail.js": PackageResources.detail_js, "dom.js": PackageResources.dom_js, "edit.js": PackageResources.edit_js,
     "feed.js": PackageResources.feed_js, "filter.js": PackageResources.filter_js,
     "format.js": PackageResources.format_js, "har.js": PackageResources.har_js, "help.js": PackageResources.help_js,
     "faults.js": PackageResources.faults_js,
     "json.js": PackageResources.json_js, "line.js": PackageResources.line_js, "list.js": PackageResources.list_js,
-    "main.js": PackageResources.main_js, "messages.js": PackageResources.messages_js,
-    "place.js": PackageResources.place_js, "secrets.js": PackageResources.secrets_js,
+    "main.js": PackageResources.main_js, "menu.js": PackageResources.menu_js,
+    "messages.js": PackageResources.messages_js, "notices.js": PackageResources.notices_js,
+    "overview.js": PackageResources.overview_js,
+    "place.js": PackageResources.place_js, "range.js": PackageResources.range_js,
+    "secrets.js": PackageResources.secrets_js,
     "split.js": PackageResources.split_js, "store.js": PackageResources.store_js,
-    "waterfall.js": PackageResources.waterfall_js,
+    "totals.js": PackageResources.totals_js, "waterfall.js": PackageResources.waterfall_js,
   ]
 }

@@ -124,6 +124,122 @@ import UnixTransport
     await rig.stop()
   }
 
+  @Test("the keys and the pointer choose a range of time, which the list and its footer show, and change columns")
+  func overview() async throws {
+    let rig = try await InspectorRig { _ in Response(status: .ok, body: Body("12345")) }
+    rig.fill(3)
+    try await rig.get("/last")
+    let browser = try await Chromium()
+    let page = try await browser.open(rig.page)
+    func focus(_ element: String) async throws {
+      _ = try await page.evaluate("document.querySelector('\(element)').focus()")
+    }
+    func press(_ key: String) async throws {
+      _ = try await page.evaluate(
+        "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: '\(key)', bubbles: true, cancelable: true }))"
+      )
+    }
+    let total = "document.querySelector('#total').textContent"
+    #expect(try await eventually { try await page.evaluate(total).hasPrefix("4 exchanges  ·  ↓ 5 B  ·  ↑ 0 B  ·  ") })
+    let clocks =
+      "[...\(Self.rows)].every((row) => /^\\d\\d:\\d\\d:\\d\\d\\.\\d{3}$/.test(row.querySelector('.c-clock').textContent))"
+    #expect(try await page.evaluate(clocks) == "true")
+
+    // The range becomes a moment at the end, after the first exchanges.
+    try await focus(".end.from")
+    try await press("End")
+    let shown = try await page.evaluate("\(Self.rows).length")
+    #expect(Int(shown).map { $0 < 4 } == true)
+    #expect(try await page.evaluate(total).hasPrefix("\(shown) of 4 exchanges"))
+    let values = "['from', 'to'].map((end) => document.querySelector(`.end.${end}`).ariaValueNow).join()"
+    let atEnd = try await page.evaluate(values).split(separator: ",")
+    #expect(Int(atEnd[0]).map { $0 + 1 } == Int(atEnd[1]), "\(atEnd)")
+    try await press("Escape")
+    #expect(try await page.evaluate("\(Self.rows).length") == "4")
+    #expect(try await page.evaluate("document.querySelector('#overview button').disabled") == "true")
+
+    // With half of the range, the bars are twice as wide.
+    let left = "parseFloat(document.querySelector('.row:not([hidden]) .bar').style.left)"
+    let whole = try #require(Double(try await page.evaluate(left)))
+    try await focus(".end.to")
+    for _ in 0..<5 { try await press("PageDown") }
+    let half = try #require(Double(try await page.evaluate(left)))
+    #expect(whole > 0 && abs(half - 2 * whole) < 0.1, "\(half) and \(whole)")
+    try await press("Escape")
+
+    let drag = """
+      (() => {
+        const area = document.querySelector('.area'), box = area.getBoundingClientRect()
+        area.setPointerCapture = () => {}
+        const send = (kind, share) => area.dispatchEvent(new PointerEvent(kind, { button: 0, clientX: box.left + box.width * share, bubbles: true }))
+        send('pointerdown', 0.5); send('pointermove', 0.75); send('pointerup', 0.75)
+        return ['left', 'width'].map((name) => Math.round(parseFloat(document.querySelector('.window').style[name]))).join()
+      })()
+      """
+    #expect(try await page.evaluate(drag) == "50,25")
+    _ = try await page.evaluate("document.querySelector('#overview button').click()")
+    #expect(try await page.evaluate("\(Self.rows).length") == "4")
+
+    let width = "document.querySelector('.head .c-path').offsetWidth"
+    let before = try #require(Int(try await page.evaluate(width)))
+    try await focus(".c-path .edge")
+    for _ in 0..<3 { try await press("ArrowLeft") }
+    #expect(Int(try await page.evaluate(width)) == before - 24)
+    #expect(try await page.evaluate("document.activeElement.ariaValueNow") == "\(before - 24)")
+    #expect(try await page.evaluate("\(Self.rows)[0].querySelector('.c-path').offsetWidth") == "\(before - 24)")
+    // The last column keeps some width.
+    _ = try await page.evaluate(
+      "(() => { for (let left = 200; left > 0; left -= 1) document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' })) })()"
+    )
+    #expect(try await page.evaluate("document.querySelector('.head .c-phases').offsetWidth >= 120") == "true")
+    _ = try await page.evaluate("(window.mark = 1, location.reload())")
+    #expect(
+      try await eventually { try await page.evaluate("typeof window.mark + \(Self.rows).length") == "undefined4" })
+    #expect(Int(try await page.evaluate(width)) != before)
+    try await focus(".c-path .edge")
+    try await press("Home")
+    #expect(Int(try await page.evaluate(width)) == before)
+    await browser.stop()
+    await rig.stop()
+  }
+
+  @Test(
+    "one menu has what concerns files, and in a narrow window also the rare actions; the line's panel shows four figures"
+  )
+  func menus() async throws {
+    let rig = try await InspectorRig { _ in Response(status: .ok) }
+    rig.lookAtLine()
+    let browser = try await Chromium()
+    let page = try await browser.open(rig.page)
+    #expect(try await eventually { try await page.evaluate("document.querySelector('#strip').hidden") == "false" })
+    let items = "[...document.querySelectorAll('#files button')].map(({ id }) => id).join()"
+    let title = "document.querySelector('#files-title').textContent"
+    let wide = try #require(Chromium.Look.all.first)
+    let narrow = try #require(Chromium.Look.all.last)
+    #expect(try await page.view(wide, evaluating: "\(title) + \(items)").value == "Fileshar-save,har-open,record-save")
+    #expect(
+      try await page.view(narrow, evaluating: "\(title) + \(items)").value
+        == "Moreclear,faults,har-save,har-open,record-save")
+    let height = "document.querySelector('.top').offsetHeight < 50"
+    #expect(try await page.view(narrow, evaluating: height).value == "true")
+    let cut =
+      "(() => { const facts = document.querySelector('.linkfacts'); return facts.scrollWidth > facts.clientWidth })()"
+    #expect(try await page.view(narrow, evaluating: cut).value == "false")
+    _ = try await page.evaluate(
+      "(document.querySelector('#files').open = true, document.querySelector('#har-open').addEventListener('click', (event) => event.preventDefault()), document.querySelector('#har-save').click())"
+    )
+    #expect(try await page.evaluate("document.querySelector('#files').open") == "false")
+    _ = try await page.evaluate("(location.hash = '#/line')")
+    let main = "[...document.querySelectorAll('.wire > .tiles dt')].map(({ textContent }) => textContent).join()"
+    #expect(try await eventually { try await page.evaluate(main) == "Down now,Up now,Running,Round trip" })
+    #expect(
+      try await page.evaluate(
+        "document.querySelector('.more').open + ' ' + (document.querySelectorAll('.more dt').length > 4)")
+        == "false true")
+    await browser.stop()
+    await rig.stop()
+  }
+
   @Test("every view meets the accessibility rules in wide and narrow windows, light and dark")
   func rules() async throws {
     let rig = try await InspectorRig { request in
@@ -131,9 +247,7 @@ import UnixTransport
         status: request.head.path == "/gone" ? .notFound : .ok, fields: [.contentType: "application/json"],
         body: Body(#"{"name":"printer","serial":12345678901234567890,"pages":[1,2,3]}"#))
     }
-    let rules = try String(
-      contentsOf: URL(filePath: #filePath).appending(path: "../../Support/page_rules.js").standardizedFileURL,
-      encoding: .utf8)
+    let rules = try Chromium.rules()
     for path in ["/status?token=hidden", "/gone", "/pages"] { try await rig.get(path) }
     rig.lookAtLine()
     let browser = try await Chromium()
@@ -193,8 +307,8 @@ import UnixTransport
     #expect(try await rig.get("/status?x=1") == 200)
     let browser = try await Chromium()
     let page = try await browser.open(rig.page)
-    let button = try await Self.showExchange(on: page, until: "== 'Faults …'")
-    _ = try await page.evaluate("\(button) == 'Faults …').click()")
+    let button = try await Self.showExchange(on: page, until: "== 'Inject faults …'")
+    _ = try await page.evaluate("\(button) == 'Inject faults …').click()")
     let dialog = "document.querySelector('dialog').innerText"
     #expect(try await eventually { try await page.evaluate(dialog).contains("There are no fault rules") })
     _ = try await page.evaluate(

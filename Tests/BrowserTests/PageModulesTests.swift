@@ -147,6 +147,113 @@ import Testing
         == "link 0-100, up 100-200, far 200-300, link 300-500, far 500-700, link 700-1000")
   }
 
+  @Test("the axis of time shows usual exchanges, whatever the number and length of streams beside them")
+  func axis() async throws {
+    let page = try await page()
+    func axis(_ exchanges: [JSON], byClock: Bool) async throws -> String {
+      try await page.evaluate(
+        """
+        Promise.all([import('/store.js'), import('/waterfall.js')]).then(([{ Store }, { axis }]) => {
+          const store = new Store()
+          store.take(\(JSON.array(exchanges)))
+          const { from, to } = axis([...store.entries.values()], 1e6, \(byClock))
+          return `${from} ${to}`
+        })
+        """)
+    }
+    let usual: [JSON] = (1...6).map { ["id": .number($0), "state": "done", "begun": .number($0 * 10), "ended": 20] }
+    let streams: [[JSON.Member]] = [
+      [.init("state", "running")],
+      [.init("state", "done"), .init("ended", 900_000), .init("type", "text/event-stream")],
+      [.init("state", "done"), .init("ended", 900_000), .init("status", 101)],
+      [.init("state", "done"), .init("ended", 900_000), .init("method", "CONNECT")],
+    ]
+    for stream in streams {
+      let many: [JSON] = (7...20).map { .object([.init("id", .number($0)), .init("begun", 60)] + stream) }
+      #expect(try await axis(usual + many, byClock: true) == "0 180", "\(stream)")
+      #expect(try await axis(usual + many, byClock: false) == "0 60", "\(stream)")
+    }
+    #expect(try await axis([], byClock: true) == "0 1000")
+  }
+
+  @Test("a bar shows the part of an exchange that is in the range of time, and none if there is none")
+  func bars() async throws {
+    let page = try await page()
+    func bar(_ from: Int, _ to: Int) async throws -> String {
+      try await page.evaluate(
+        """
+        Promise.all([import('/store.js'), import('/waterfall.js')]).then(([{ Store }, { draw }]) => {
+          const store = new Store()
+          store.take([{ id: 1, state: 'done', begun: 1000, sent: 0, requestEnded: 100, answered: 200, ended: 400 }])
+          const bar = document.createElement('div')
+          draw(bar, store.entries.get(1), { from: \(from), to: \(to), byClock: true }, 5000)
+          return [bar.hidden || `${bar.style.left} ${bar.style.width}`, ...bar.classList].join(' ')
+        })
+        """)
+    }
+    #expect(try await bar(1000, 1400) == "0% 100%")
+    #expect(try await bar(0, 4000) == "25% 10%")
+    #expect(try await bar(1200, 1600) == "0% 50% entered")
+    #expect(try await bar(800, 1200) == "50% 50% cut")
+    #expect(try await bar(1100, 1300) == "0% 100% cut entered")
+    #expect(try await bar(1500, 1600) == "true")
+    #expect(try await bar(500, 900) == "true")
+  }
+
+  @Test("a range of time keeps its order, stays within the whole, and follows the ends that it reaches")
+  func range() async throws {
+    let page = try await page()
+    func range(_ steps: String) async throws -> String {
+      try await page.evaluate(
+        """
+        import('/range.js').then(({ Range }) => {
+          const range = new Range(), whole = { from: 100, to: 200 }
+          \(steps)
+          const { from, to } = range.within({ from: 100, to: 300 })
+          return `${from} ${to}${range.isWhole ? ' whole' : ''}`
+        })
+        """)
+    }
+    #expect(try await range("") == "100 300 whole")
+    #expect(try await range("range.set(120, 150, whole)") == "120 150")
+    #expect(try await range("range.set(150, 120, whole)") == "120 150")
+    #expect(try await range("range.set(150, 250, whole)") == "150 300")
+    #expect(try await range("range.set(50, 150, whole); whole.from = 0") == "100 150")
+    #expect(try await range("range.set(100, 200, whole)") == "100 300 whole")
+    #expect(try await range("range.set(130, 130, whole)") == "130 131")
+    #expect(try await range("range.set(120, 150, whole); range.move(20, whole)") == "140 170")
+    #expect(try await range("range.set(120, 150, whole); range.move(-90, whole)") == "100 130")
+    #expect(try await range("range.set(120, 150, whole); range.move(90, whole)") == "170 300")
+    #expect(try await range("range.set(120, 150, whole); range.setEnd('from', 190, whole)") == "149 150")
+    #expect(try await range("range.set(120, 150, whole); range.setEnd('to', 110, whole)") == "120 121")
+    #expect(try await range("range.set(120, 150, whole); range.setEnd('to', 400, whole)") == "120 300")
+    #expect(try await range("range.set(120, 150, whole); range.reset()") == "100 300 whole")
+    let overlaps = try await page.evaluate(
+      """
+      import('/range.js').then(({ overlaps }) => [[0, 9], [0, 10], [15, 1], [20, 5], [21, 5], [0, 100]]
+        .map(([begun, lasts]) => overlaps({ from: 10, to: 20 }, { exchange: { begun }, lasted: () => lasts }, 0)).join())
+      """)
+    #expect(overlaps == "false,true,true,true,false,true")
+  }
+
+  @Test("the totals are the bytes of the exchanges shown, and the time from the first beginning to the last end")
+  func totals() async throws {
+    let page = try await page()
+    let words = try await page.evaluate(
+      """
+      Promise.all([import('/store.js'), import('/totals.js')]).then(([{ Store }, { inWords }]) => {
+        const store = new Store()
+        store.take([
+          { id: 1, state: 'done', begun: 1000, ended: 3000, requestBytes: 10, responseBytes: 2048 },
+          { id: 2, state: 'running', begun: 2000, responseBytes: 1024 }, { id: 3, state: 'done', begun: 1500, ended: 10 },
+        ])
+        const entries = [...store.entries.values()]
+        return [inWords(entries, 5000), inWords(entries.slice(2), 5000), inWords([], 0)].join('|')
+      })
+      """)
+    #expect(words == "  ·  ↓ 3.0 KiB  ·  ↑ 10 B  ·  4.00 s|  ·  ↓ 0 B  ·  ↑ 0 B  ·  10 ms|")
+  }
+
   @Test("exchanges are in the order of their numbers, whatever order their changes arrive in")
   func order() async throws {
     let page = try await page()

@@ -47,5 +47,11 @@ import Testing
     var several = one
     several.links = [link("a", .down), link("b", .up)]
     #expect(LinkSnapshot.all(of: several).map(\.upstream) == [nil, "serial:/dev/x?baud=9600"])
+    for (links, names) in [([], ["printer"]), (["a", "b"], ["printer (a)", "printer (b)"])] {
+      let named = DaemonStatus.Link(
+        name: "a", device: "printer", state: .link(.up),
+        links: links.map { DaemonStatus.Link(name: $0, state: .link(.up)) })
+      #expect(LinkSnapshot.all(of: named).map(\.name) == names)
+    }
   }
 }

@@ -20,7 +20,7 @@
     element.matches("button, a, summary, [role=tab]") && element.textContent, element.title,
   ].find((text) => text && text.trim()) ?? "";
   const NAMED = "button, input, select, textarea, summary, a, img, dialog[open], main, nav, [role=tab], [role=tabpanel], [role=grid], "
-    + "[role=table], [role=separator], [role=region], [role=img], [role=search], [role=group]";
+    + "[role=table], [role=separator], [role=slider], [role=region], [role=img], [role=search], [role=group]";
   for (const element of all(NAMED)) if (name(element) === "") say("no name", element);
   const ids = new Set();
   for (const element of document.querySelectorAll("[id]")) {
@@ -57,7 +57,7 @@
     const isAbove = now.bottom <= before.top && now.left < before.right;
     const isBefore = now.right <= before.left && now.top < before.bottom && now.bottom > before.top;
     // Positions are comparable only within the same scrolling element.
-    const moved = element.closest(".part, .list, .line") !== inOrder[index].closest(".part, .list, .line");
+    const moved = element.closest(".part, .list, .line, .strip") !== inOrder[index].closest(".part, .list, .line, .strip");
     if (!moved && (isAbove || isBefore)) say("comes after what is behind it", element, `after ${short(inOrder[index])}`);
   });
   for (const element of all("*")) {

@@ -38,12 +38,13 @@ final class InspectorService: Sendable {
 }
 
 extension LinkSnapshot {
-  /// Returns the records of each link to a device that has several.
+  /// Returns the records of each link to a device that has several. Their names differ: the page and the history know a link by its name.
   static func all(of link: DaemonStatus.Link) -> [LinkSnapshot] {
     link.all.map { each in
       let isUp = each.state == .link(.up) || each.state == .link(.interrupted)
+      let name = link.device.map { link.links.isEmpty ? $0 : "\($0) (\(each.name))" }
       return LinkSnapshot(
-        name: link.device ?? each.name, address: each.name, upstream: link.links.isEmpty || isUp ? link.upstream : nil,
+        name: name ?? each.name, address: each.name, upstream: link.links.isEmpty || isUp ? link.upstream : nil,
         state: each.state.text,
         since: each.since, reason: each.reason, openings: each.counts?.openings, losses: each.counts?.losses,
         // The line of the connection in use.

@@ -6,6 +6,7 @@ import { h, replace, setText } from "./dom.js";
 import { edit, warning } from "./edit.js";
 import { line } from "./format.js";
 import { editFaults } from "./faults.js";
+import { closing } from "./menu.js";
 import { shareLink, token } from "./place.js";
 
 export const NO_TOKEN = "This page is read-only: open the URL that byway status shows, which has a token.";
@@ -58,38 +59,25 @@ export class Actions {
   buttons(view) {
     const { detail, source, store } = view;
     const able = !source.readonly && token() !== undefined;
-    const button = (text, act, needsToken, need) => (need === undefined || store.can.has(need)) && h("button", {
-      type: "button", text, disabled: needsToken && !able,
+    const button = (text, act, needsToken, need, kind) => (need === undefined || store.can.has(need)) && h("button", {
+      type: "button", text, class: kind, disabled: needsToken && !able,
       title: needsToken && !able ? (source.readonly ? "Not available for a file." : NO_TOKEN) : undefined,
       onclick: () => this.attempt(act),
     });
-    const menu = h("details", { class: "menu" }, h("summary", { text: "Copy" }), h("div", {},
+    const menu = closing(h("details", { class: "menu" }, h("summary", { text: "Copy" }), h("div", {},
       ["curl", "byway", "swift"].map((form) => button({
         curl: "As curl", byway: "As byway request", swift: "As Swift",
-      }[form], async () => {
-        menu.open = false;
-        await this.copyAs(form, view);
-      })),
+      }[form], () => this.copyAs(form, view))),
       !source.readonly && button("Link to this exchange", async () => {
-        menu.open = false;
         await copy.toClipboard(shareLink(detail.id));
         this.acts.say("Link copied. It has no token, so it is read-only.");
-      })));
-    menu.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || !menu.open) return;
-      event.stopPropagation();
-      menu.open = false;
-      menu.firstElementChild.focus();
-    });
-    menu.addEventListener(
-      "focusout", (event) => { if (event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false; },
-    );
+      }))));
     return [
-      button("Resend", () => this.resend(view), true, "resend"),
+      button("Resend", () => this.resend(view), true, "resend", "first"),
       button("Edit and resend", () => this.edit(view), true, "resend"),
-      button("Faults …", () => this.editFaults(detail), true, "faults"),
-      button("Make a stub", () => this.stub(view), true),
       menu, button("Compare with …", () => this.acts.mark(detail.id)),
+      button("Inject faults …", () => this.editFaults(detail), true, "faults"),
+      button("Make a stub", () => this.stub(view), true),
     ];
   }
 

@@ -1,5 +1,8 @@
 // Filtering and sorting of exchanges.
 
+import { byId, h, replace } from "./dom.js";
+import { line } from "./format.js";
+
 export const EMPTY = { text: "", method: "", status: "", host: "", type: "", slower: undefined, running: false };
 
 export const isEmpty = (filter) => Object.keys(EMPTY).every((key) => filter[key] === EMPTY[key] || filter[key] === "");
@@ -80,4 +83,24 @@ export function choices(entries) {
   }
   const top = (map) => [...map].sort((a, b) => b[1] - a[1]).slice(0, 100).map(([key]) => key);
   return { methods: top(methods), hosts: top(hosts), types: top(types) };
+}
+
+/** Writes the choices of the form. Returns the number of hosts. */
+export function showChoices(entries) {
+  const { methods, hosts, types } = choices(entries);
+  choose("f-method", "Any method", methods);
+  choose("f-host", "Any host", hosts);
+  choose("f-type", "Any type", types);
+  return hosts.length;
+}
+
+function choose(id, any, values) {
+  const select = byId(id);
+  const chosen = select.value;
+  const all = chosen && !values.includes(chosen) ? [chosen, ...values] : values;
+  const key = JSON.stringify(all);
+  if (select.dataset.key === key) return;
+  select.dataset.key = key;
+  replace(select, h("option", { value: "", text: any }), all.map((value) => h("option", { value, text: line(value, 60) })));
+  select.value = chosen;
 }

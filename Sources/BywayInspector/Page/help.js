@@ -5,7 +5,7 @@ import { h, replace } from "./dom.js";
 const STORED = "byway-keys";
 const KEYS = [
   ["↑ ↓ Page Home End", "move through the list"], ["Enter", "open the exchange"], ["Escape", "close it, back to the list"],
-  ["/", "filter"], ["p", "pause and resume"],
+  ["← → Page Home End", "move an end of the range of time, or a column's edge, that has the focus"], ["/", "filter"], ["p", "pause and resume"],
   ["l", "the line, and back"], ["c", "compare this exchange with the next one that is opened"], ["?", "this help"],
 ];
 

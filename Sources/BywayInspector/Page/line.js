@@ -8,7 +8,7 @@ import { gaps } from "./store.js";
 const STATES = {
   idle: "not used yet", opening: "opening", up: "up", interrupted: "interrupted", closed: "closed, opens on request",
   down: "down",
-  waiting: "waiting for its gateway",
+  waiting: "waiting for its gateway", standingBy: "ready, not in use",
 };
 const EVENTS = {
   opened: "Opened", lost: "Lost", interrupted: "Interrupted", resumed: "Resumed", closed: "Closed", failed: "Could not be opened",
@@ -81,14 +81,14 @@ export class Strip {
       link.state === "up" ? "up" : words(link) + since(link, now),
     );
     const carried = lately(link, now);
-    const facts = carried ? [`↓ ${rate(carried.down)}`, `↑ ${rate(carried.up)}`] : [];
+    const facts = link.running > 0 ? [`${link.running} running`] : [];
+    if (carried) facts.push(`↓ ${rate(carried.down)}`, `↑ ${rate(carried.up)}`);
     const nominal = link.line?.nominal;
     // A counted second may be slightly longer than a second.
     if (carried && nominal) facts.push(`${Math.min(100, Math.round((Math.max(carried.up, carried.down) * 100) / nominal))} % of ${rate(nominal)}`);
     if (link.line?.roundTrip !== undefined) facts.push(`round trip ${duration(link.line.roundTrip)}`);
     const wrong = link.line && errors(link.line);
     if (wrong > 0) facts.push(`${number(wrong)} errors in a million bytes`);
-    if (link.running > 0) facts.push(`${link.running} running`);
     setText(item.facts, facts.join("  ·  "));
     item.spark.style.display = link.line && link.samples.length ? "" : "none";
     const top = nominal ?? Math.max(1, ...link.samples.map((sample) => Math.max(sample[1], sample[2])));
@@ -101,6 +101,9 @@ export class Strip {
     replace(item.spark, svg("path", { d: `M1,21 L${points} L119,21 Z` }));
   }
 }
+
+/** The number of figures that are always shown. */
+const MAIN = 4;
 
 /** All data of one link. */
 export class LineView {
@@ -136,11 +139,13 @@ class Panel {
     this.title = h("h2", { text: oneLine(link.name, 120) });
     this.state = h("p", { class: "linkhead" });
     this.facts = h("dl", { class: "tiles" });
+    this.others = h("dl", { class: "tiles" });
+    this.more = h("details", { class: "more" }, h("summary", { text: "More figures" }), this.others);
     this.charts = h("div", { class: "charts" });
     this.said = h("pre", { class: "console", tabindex: 0, "aria-label": "Unframed output on the line" });
     this.console = h("section", { hidden: true }, h("h3", { text: "Unframed output on the line" }), this.said);
     this.events = h("ol", { class: "events", tabindex: 0, "aria-label": "Events of the link" });
-    this.element = h("article", { class: "wire" }, h("header", {}, this.title, this.state), this.facts, this.charts,
+    this.element = h("article", { class: "wire" }, h("header", {}, this.title, this.state), this.facts, this.more, this.charts,
       h("section", {}, h("h3", { text: "Events" }), this.events), this.console);
   }
 
@@ -178,11 +183,11 @@ class Panel {
     const rows = [["Running", number(link.running ?? 0)]];
     if (line) {
       const lasts = (value) => (carried ? rate(value) + share : "nothing");
-      rows.unshift(["Down now", lasts(carried?.down)], ["Up now", lasts(carried?.up)]);
       const add = (name, value, write = number) => { if (value !== undefined) rows.push([name, write(value)]); };
+      rows.unshift(["Down now", lasts(carried?.down)], ["Up now", lasts(carried?.up)]);
+      rows.push(["Round trip", line.roundTrip === undefined ? "not measured yet" : duration(line.roundTrip)]);
       add("Rate of the line", line.baud, (value) => `${number(value)} baud`);
       add("Can carry", line.rate, rate);
-      add("Round trip", line.roundTrip, duration);
       add("Errors in a million bytes", errors(line));
       add("Frames sent", line.framesSent);
       if (line.framesAgain !== undefined) rows.push([
@@ -205,7 +210,10 @@ class Panel {
     rows.push(["Openings", number(link.openings ?? 0)], ["Losses", number(link.losses ?? 0)]);
     if (this.tileRows?.length !== rows.length || this.tileRows.some(([name], index) => rows[index][0] !== name)) {
       this.values = rows.map(() => h("dd"));
-      replace(this.facts, rows.map(([name], index) => h("div", {}, h("dt", { text: name }), this.values[index])));
+      const tiles = rows.map(([name], index) => h("div", {}, h("dt", { text: name }), this.values[index]));
+      replace(this.facts, tiles.slice(0, MAIN));
+      replace(this.others, tiles.slice(MAIN));
+      this.more.hidden = tiles.length <= MAIN;
     }
     rows.forEach(([, value], index) => setText(this.values[index], value));
     this.tileRows = rows;

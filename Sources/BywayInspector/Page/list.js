@@ -1,15 +1,17 @@
 // The list of exchanges: a grid in which only the visible rows exist.
 
+import { Columns } from "./columns.js";
 import { h } from "./dom.js";
 import { bytes, clock, count, duration, line, number, rate } from "./format.js";
 import { gaps } from "./store.js";
 import * as waterfall from "./waterfall.js";
 
-// The sort key of a click, the title, and its description. Phases are drawn and cannot be sorted by.
+// The name, the title, and the description of a click, which sorts. The time of day has the order of the numbers, and phases are drawn.
 const COLUMNS = [
-  ["begun", "#", "In order of beginning"], ["method", "Method"], ["path", "Path"], ["status", "Status"], ["type", "Type"],
-  ["size", "Size"], ["time", "Time"], [undefined, "Phases"],
+  ["begun", "#", "In order of beginning"], ["clock", "Begun"], ["method", "Method"], ["path", "Path"], ["status", "Status"],
+  ["type", "Type"], ["size", "Size"], ["time", "Time"], ["phases", "Phases"],
 ];
+const UNSORTED = ["clock", "phases"];
 const BEYOND = 6;
 const NONE = [];
 
@@ -24,12 +26,15 @@ export class List {
     this.active = undefined;
     this.marked = undefined;
     this.order = { by: "begun", descending: false };
+    /** The range of time that the bars show; `undefined`: that of the rows in view. */
+    this.zoom = undefined;
+    this.columns = new Columns(grid, () => this.resized());
     this.follows = true;
     this.linkOf = () => undefined;
     this.clock = () => Date.now();
     this.head = h(
       "div", { role: "row", class: "head", "aria-rowindex": 1 },
-      COLUMNS.map(([by, title, says], index) => this.header(by, title, says, index)),
+      COLUMNS.map(([name, title, says], index) => this.header(name, title, says, index)),
     );
     this.body = h("div", { role: "rowgroup", class: "rows" });
     grid.append(h("div", { role: "rowgroup", class: "heads" }, this.head), this.body);
@@ -47,16 +52,17 @@ export class List {
     this.showOrder();
   }
 
-  header(by, title, says, index) {
-    const attributes = { role: "columnheader", "aria-colindex": index + 1 };
-    if (by === undefined) {
-      this.axisMarks = h("span", { class: "ticks", "aria-hidden": "true" });
-      return h("div", { ...attributes, class: "c-phases" }, h("span", { class: "label", text: title }), this.axisMarks);
+  header(name, title, says, index) {
+    const attributes = { role: "columnheader", "aria-colindex": index + 1, class: `c-${name}` };
+    const edge = name !== "phases" && this.columns.edge(name, title === "#" ? "the number" : title);
+    if (UNSORTED.includes(name)) {
+      const marks = name === "phases" && (this.axisMarks = h("span", { class: "ticks", "aria-hidden": "true" }));
+      return h("div", attributes, h("span", { class: "label", text: title }), marks, edge);
     }
     const button = h(
-      "button", { type: "button", title: says, onclick: () => this.sortBy(by) }, title, h("span", { class: "arrow", "aria-hidden": "true" }),
+      "button", { type: "button", title: says, onclick: () => this.sortBy(name) }, title, h("span", { class: "arrow", "aria-hidden": "true" }),
     );
-    return h("div", { ...attributes, class: `c-${by}`, "data-by": by }, button);
+    return h("div", { ...attributes, "data-by": name }, button, edge);
   }
 
   sortBy(by) {
@@ -145,7 +151,8 @@ export class List {
     const [first, last] = this.range();
     const from = Math.max(0, first - BEYOND);
     const to = Math.min(this.entries.length, last + BEYOND);
-    this.scale = waterfall.axis(this.entries.slice(first, last), now, this.order.by === "begun");
+    const byClock = this.order.by === "begun";
+    this.scale = byClock && this.zoom ? { ...this.zoom, byClock } : waterfall.axis(this.entries.slice(first, last), now, byClock);
     const away = this.away(now);
     const wanted = new Set();
     for (let index = from; index < to; index += 1) wanted.add(this.entries[index].id);
@@ -250,20 +257,21 @@ class Row {
       "div", { role: "gridcell", class: `c-${name}`, "aria-colindex": index }, children,
     );
     this.number = cell("begun", 1);
-    this.method = cell("method", 2);
+    this.clock = cell("clock", 2);
+    this.method = cell("method", 3);
     this.host = h("span", { class: "host" });
     this.path = h("a", { class: "way", tabindex: -1 });
     this.tags = h("span", { class: "tags" });
-    this.status = cell("status", 4);
-    this.type = cell("type", 5);
-    this.size = cell("size", 6);
-    this.time = cell("time", 7);
+    this.status = cell("status", 5);
+    this.type = cell("type", 6);
+    this.size = cell("size", 7);
+    this.time = cell("time", 8);
     this.bar = h("div", { class: "bar" });
     this.phases = h("span", { class: "unseen" });
     this.gaps = h("div", { class: "gaps", "aria-hidden": "true" });
-    this.element = h("div", { role: "row", class: "row", id: this.id }, this.number, this.method,
-      cell("path", 3, this.path, this.host, this.tags), this.status, this.type, this.size, this.time,
-      cell("phases", 8, this.bar, this.gaps, this.phases));
+    this.element = h("div", { role: "row", class: "row", id: this.id }, this.number, this.clock, this.method,
+      cell("path", 4, this.path, this.host, this.tags), this.status, this.type, this.size, this.time,
+      cell("phases", 9, this.bar, this.gaps, this.phases));
     parent.append(this.element);
   }
 
@@ -333,6 +341,7 @@ class Row {
 
   write(entry, x) {
     this.set(this.number, String(x.id));
+    this.set(this.clock, clock(x.begun));
     this.number.title = clock(x.begun);
     this.set(this.method, line(x.method ?? "", 20));
     this.set(this.path, line(x.path ?? "", 300));

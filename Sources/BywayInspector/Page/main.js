@@ -11,9 +11,14 @@ import { HARSource, parse } from "./har.js";
 import { help, usesKeys } from "./help.js";
 import { LineView, Strip } from "./line.js";
 import { List, summary } from "./list.js";
+import { closing } from "./menu.js";
+import { notice, say } from "./notices.js";
+import { Overview } from "./overview.js";
 import { arrive, go, place, token } from "./place.js";
+import { overlaps } from "./range.js";
 import { Splitter } from "./split.js";
 import { Store } from "./store.js";
+import * as totals from "./totals.js";
 import { PHASES } from "./waterfall.js";
 
 arrive();
@@ -27,16 +32,6 @@ let filter = { ...filters.EMPTY };
 let paused = false;
 let compareWith;
 let dirty = true;
-let saidTimer;
-
-const say = (text, isProblem = false) => {
-  const said = byId("said");
-  setText(said, text);
-  said.classList.toggle("problem", isProblem);
-  said.classList.add("on");
-  clearTimeout(saidTimer);
-  saidTimer = setTimeout(() => { said.classList.remove("on"); }, isProblem ? 9000 : 4000);
-};
 
 const list = new List(byId("list"), { open, walked, sorted: () => update(true) });
 list.linkOf = (exchange) => store.linkOf(exchange);
@@ -48,6 +43,8 @@ const detail = new Detail(
 const strip = new Strip(byId("strip"), (name) => { show({ view: "line" }, true); lineView.show(live, name); });
 const lineView = new LineView(byId("line"));
 new Splitter(byId("divider"), byId("split"), () => list.resized());
+const overview = new Overview(byId("overview"), () => refresh({ always: true }));
+closing(byId("files"));
 
 // --- content
 
@@ -60,20 +57,25 @@ function refresh({ always = false } = {}) {
   dirty = false;
   if (paused && !always) return showTotal();
   const all = [...store.entries.values()];
-  const shown = filters.isEmpty(filter) ? all : all.filter(filters.passes(filter, store.now));
+  const { now } = store;
+  const passing = filters.isEmpty(filter) ? all : all.filter(filters.passes(filter, now));
+  overview.show(passing, now);
+  list.zoom = overview.chosen;
+  const shown = list.zoom === undefined ? passing : passing.filter((entry) => overlaps(list.zoom, entry, now));
   const unordered = list.order.by === "begun" && !list.order.descending;
-  list.show(unordered ? shown : filters.sort(shown, list.order, store.now));
+  list.show(unordered ? shown : filters.sort(shown, list.order, now));
   showTotal();
   const empty = byId("empty");
   empty.hidden = shown.length > 0;
-  setText(empty, all.length > 0 ? "No exchange matches the filter."
+  setText(empty, passing.length > 0 ? "No exchange is in the chosen range of time." : all.length > 0 ? "No exchange matches the filter."
     : "There are no exchanges yet. Send a request to the proxy, at the address that its command has printed: it appears here at once.");
 }
 
 function showTotal() {
   const shown = list.entries.length;
-  const all = paused || !filters.isEmpty(filter) ? store.entries.size : shown;
-  setText(byId("total"), paused ? `Paused: ${summary(shown, shown)}; now ${summary(all, all)}` : summary(shown, all));
+  const all = paused || !filters.isEmpty(filter) || list.zoom ? store.entries.size : shown;
+  const sums = totals.inWords(list.entries, store.now);
+  setText(byId("total"), paused ? `Paused: ${summary(shown, shown)}${sums}; now ${summary(all, all)}` : `${summary(shown, all)}${sums}`);
   byId("newest").hidden = paused || list.follows || list.order.by !== "begun" || list.order.descending || shown * list.rowHeight <= list.height;
 }
 
@@ -81,23 +83,9 @@ let choicesAt = 0;
 function showChoices() {
   if (performance.now() - choicesAt < 2000 || document.activeElement?.tagName === "SELECT") return;
   choicesAt = performance.now();
-  const { methods, hosts, types } = filters.choices(store.entries.values());
-  choose("f-method", "Any method", methods);
-  choose("f-host", "Any host", hosts);
-  choose("f-type", "Any type", types);
+  const count = filters.showChoices(store.entries.values());
   // If all exchanges have one host, its name is left out of the rows.
-  list.grid.classList.toggle("one-host", hosts.length < 2);
-}
-
-function choose(id, any, values) {
-  const select = byId(id);
-  const chosen = select.value;
-  const all = chosen && !values.includes(chosen) ? [chosen, ...values] : values;
-  const key = JSON.stringify(all);
-  if (select.dataset.key === key) return;
-  select.dataset.key = key;
-  replace(select, h("option", { value: "", text: any }), all.map((value) => h("option", { value, text: line(value, 60) })));
-  select.value = chosen;
+  list.grid.classList.toggle("one-host", count < 2);
 }
 
 live.listeners.add((what) => {
@@ -119,7 +107,11 @@ function tick(at) {
   ticked = at;
   if (place().view !== "exchanges") return;
   if (dirty || (filter.slower !== undefined && store === live)) refresh();
-  else if (!paused && store === live && [...list.rows.keys()].some((id) => store.entries.get(id)?.exchange.state === "running")) list.render();
+  else if (!paused && store === live && [...list.rows.keys()].some((id) => store.entries.get(id)?.exchange.state === "running")) {
+    list.render();
+    overview.show(overview.entries, store.now);
+    showTotal();
+  }
   showChoices();
   detail.changed();
 }
@@ -215,20 +207,7 @@ addEventListener("popstate", () => {
   if (place().id !== undefined) list.activate(place().id);
 });
 
-// --- notices: one line, for the most important notice
-
-const notices = new Map();
-function notice(name, text, action, act) {
-  if (text === undefined) notices.delete(name);
-  else notices.set(name, { text, action, act });
-  const shown = ["broken", "compare", "file", "faults"].map((key) => notices.get(key)).find(Boolean);
-  byId("notice").hidden = shown === undefined;
-  setText(byId("notice-text"), shown?.text ?? "");
-  setText(byId("notice-act"), shown?.action ?? "");
-  byId("notice-act").hidden = !shown?.action;
-  byId("notice-act").onclick = shown?.act ?? null;
-  byId("notice").dataset.kind = notices.has("broken") ? "broken" : "";
-}
+// --- notices
 
 /** A reminder of injected faults. */
 function showFaults({ rules, pulled }) {
@@ -265,6 +244,15 @@ const feed = new Feed(live, (state) => {
 // --- controls
 
 const narrow = matchMedia("(max-width: 760px)");
+
+/** In a narrow window, the menu also has the less frequent actions. */
+function arrange() {
+  if (narrow.matches) byId("files-items").prepend(byId("clear"), byId("faults"));
+  else byId("files").before(byId("clear"), byId("faults"));
+  setText(byId("files-title"), narrow.matches ? "More" : "Files");
+}
+narrow.addEventListener("change", arrange);
+arrange();
 
 function filterChanged() {
   const slower = byId("f-slower").valueAsNumber;
@@ -348,11 +336,13 @@ replace(byId("legend"), PHASES.map((phase) => h("li", {}, h("span", { class: `sw
 function openFile(name, { entries, left }) {
   store = new Store();
   source = new HARSource(entries);
+  overview.range.reset();
   store.resetExchanges({ exchanges: entries.map((entry) => entry.detail) });
   look();
   notice("file", `${line(name, 80)}: ${left > 0 ? `the first ${summary(entries.length, entries.length + left)}` : summary(entries.length, entries.length)} of a file, read-only.`, "Back to live", () => {
     store = live;
     source = liveSource;
+    overview.range.reset();
     notice("file");
     look();
   });

@@ -68,12 +68,24 @@ export function inWords(entry, now) {
     .join(", ");
 }
 
-/** The time axis of the rows in view. A very long exchange is cut at the edge, because the others would shrink to points. */
+/** Whether its duration says how long its reader stayed, and nothing about other exchanges. */
+const isStream = ({ exchange, kind }) => exchange.state === "running" || kind === "events" || exchange.status === 101 || exchange.method === "CONNECT";
+
+/** A duration that nine in ten exchanges do not exceed by far, whatever the number of streams. */
+function usual(entries, now) {
+  const finished = entries.filter((entry) => !isStream(entry));
+  const lasts = (finished.length > 0 ? finished : entries).map((entry) => entry.lasted(now)).sort((a, b) => a - b);
+  return lasts[Math.floor((lasts.length - 1) * (finished.length > 0 ? 0.9 : 0.5))] * 1.5;
+}
+
+/** The time axis of some exchanges. A very long one is cut at the edge, because the others would shrink to points. */
 export function axis(entries, now, byClock) {
   if (entries.length === 0) return { from: 0, to: 1000, byClock };
-  const lasts = entries.map((entry) => entry.lasted(now)).sort((a, b) => a - b);
-  const typical = lasts[Math.floor((lasts.length - 1) * 0.9)] * 1.5;
-  if (!byClock) return { from: 0, to: Math.max(1, Math.min(lasts.at(-1), typical * 2)), byClock };
+  const typical = usual(entries, now);
+  if (!byClock) {
+    const longest = entries.reduce((most, entry) => Math.max(most, entry.lasted(now)), 0);
+    return { from: 0, to: Math.max(1, Math.min(longest, typical * 2)), byClock };
+  }
   let from = Infinity;
   let to = -Infinity;
   for (const entry of entries) {
@@ -112,16 +124,21 @@ export function draw(bar, entry, scale, now) {
   const span = scale.to - scale.from;
   const start = scale.byClock ? x.begun - scale.from : 0;
   const whole = Math.max(entry.lasted(now), 0.01);
-  const shown = Math.min(whole, span - start);
-  const left = Math.max(0, (start / span) * 100);
-  const width = Math.max(0, (shown / span) * 100);
+  // The part on the axis, in milliseconds after the beginning of the exchange.
+  const from = Math.max(0, -start);
+  const to = Math.min(whole, span - start);
+  bar.hidden = to < from;
+  if (bar.hidden) return;
+  const shown = Math.max(to - from, 0.01);
+  const left = ((start + from) / span) * 100;
+  const width = (shown / span) * 100;
   const place = `${left.toFixed(2)}% ${Math.min(width, 100 - left).toFixed(2)}%`;
   if (bar.drawnPlace !== place) {
     bar.drawnPlace = place;
     [bar.style.left, bar.style.width] = place.split(" ");
   }
   const stops = phases(entry, now).map((phase) => {
-    const stop = (at) => `${Math.min(100, (at / shown) * 100).toFixed(2)}%`;
+    const stop = (at) => `${Math.min(100, Math.max(0, ((at - from) / shown) * 100)).toFixed(2)}%`;
     return `var(--phase-${phase.name}) ${stop(phase.from)} ${stop(phase.to)}`;
   });
   const image = stops.length ? `linear-gradient(to right, ${stops.join(", ")})` : "none";
@@ -129,7 +146,8 @@ export function draw(bar, entry, scale, now) {
     bar.drawnImage = image;
     bar.style.backgroundImage = image;
   }
-  bar.classList.toggle("cut", whole > shown + 0.01);
+  bar.classList.toggle("cut", whole > to + 0.01);
+  bar.classList.toggle("entered", from > 0);
   bar.classList.toggle("failed", x.state === "failed" && x.failure?.code !== "cancelled");
   bar.classList.toggle("running", x.state === "running");
 }
