@@ -133,6 +133,9 @@ let package = Package(
     source(
       "BywayInterceptors",
       ["Byway", "HTTPWire", "Primitives", "CZlib", nioCore, nioPosix, httpTypes, logging, crypto]),
+    // Interceptors that are programs of their own.
+    source(
+      "BywayPlugins", ["Byway", "BywayInterceptors", "BywayProxy", nioCore, nioPosix, httpTypes, logging], small),
     source(
       "TLSInterception", ["Byway", "BywayProxy", "BywayTLS", "HTTPWire", nioCore, nioSSL, logging, crypto, x509, asn1],
       small),
@@ -180,7 +183,7 @@ let package = Package(
       "BywayCommand",
       [
         "Byway", "BywayDevices", "BywayDoctor", "BywayGateway", "BywayInspector", "BywayInterceptors",
-        "BywayMetrics",
+        "BywayMetrics", "BywayPlugins",
         "BywayProxy", "BywayTLS", "HTTPWire", "LineConformance", "LineDevices", "LineEmulation", "LineLayer",
         "Primitives",
         "PrometheusText", "TLSInterception",
@@ -264,6 +267,12 @@ let package = Package(
         nioCore,
         httpTypes,
         logging,
+      ]),
+    tests(
+      "BywayPluginsTests",
+      [
+        "Byway", "BywayGateway", "BywayPlugins", "BywayProxy", "LoopbackTransport", "ProcessTransport", "TCPTransport",
+        "TestPeers", "TestTools", "UnixTransport", nioCore, httpTypes, logging,
       ]),
     tests(
       "BywayTLSTests",
@@ -423,7 +432,7 @@ let package = Package(
       "BywayCommandTests",
       [
         "Byway", "BywayCommand", "BywayDevices", "LineEmulation", "LineLayer", "Primitives", "TestPeers", "byway",
-        "LoopbackTransport",
+        "LoopbackTransport", "ProcessTransport",
         "TCPTransport", "UnixTransport", "TestTools", nioCore, nioPosix, httpTypes, logging, argumentParser,
       ]),
   ]

@@ -1,13 +1,13 @@
-import Byway
+package import Byway
 import HTTPWire
-import NIOCore
+package import NIOCore
 
 /// A connection whose first bytes tell its HTTP version: HTTP/2 begins with a preface that is not a request of HTTP/1.1
 /// (RFC 9113 §3.4).
 ///
 /// Removes itself from the pipeline once the version is known. Lives on its channel's event loop.
-final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, ServedConnection {
-  typealias InboundIn = ByteBuffer
+package final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, ServedConnection {
+  package typealias InboundIn = ByteBuffer
 
   private let channel: any Channel
   private let handler: any ExchangeHandler
@@ -18,7 +18,7 @@ final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, S
   private var isDraining = false
   private let beginning = NIODeadline.now()
 
-  static func start(
+  package static func start(
     on channel: any Channel, handler: any ExchangeHandler, configuration: ServerConfiguration
   ) throws -> IngressConnection {
     let connection = IngressConnection(channel, handler, configuration)
@@ -35,17 +35,17 @@ final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, S
 
   // MARK: ServedConnection
 
-  var runningExchanges: Int { connection?.runningExchanges ?? 0 }
+  package var runningExchanges: Int { connection?.runningExchanges ?? 0 }
 
-  var idleSince: NIODeadline? {
+  package var idleSince: NIODeadline? {
     if let connection { connection.idleSince } else { beginning }
   }
 
-  func closeIdle() {
+  package func closeIdle() {
     if let connection { connection.closeIdle() } else { channel.close(promise: nil) }
   }
 
-  func drain() {
+  package func drain() {
     guard connection == nil else { return connection?.drain() ?? () }
     // Its first request may be on its way, and the client would not send it again.
     isDraining = true
@@ -57,16 +57,16 @@ final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, S
 
   // MARK: ChannelInboundHandler
 
-  func handlerAdded(context: ChannelHandlerContext) {
+  package func handlerAdded(context: ChannelHandlerContext) {
     let channel = context.channel
     timer = context.eventLoop.scheduleTask(in: configuration.timeouts.idle) { channel.close(promise: nil) }
   }
 
-  func handlerRemoved(context: ChannelHandlerContext) {
+  package func handlerRemoved(context: ChannelHandlerContext) {
     timer?.cancel()
   }
 
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+  package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard connection == nil else {
       context.fireChannelRead(data)
       return
@@ -77,14 +77,14 @@ final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, S
     if beginning.count == ClientPreface.bytes.count { start(isHTTP2: true, context) }
   }
 
-  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+  package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     let isEnd = (event as? ChannelEvent) == .inputClosed
     if isEnd, connection == nil { start(isHTTP2: false, context) }
     context.fireUserInboundEventTriggered(event)
     if isEnd { stepAside(context) }
   }
 
-  func channelReadComplete(context: ChannelHandlerContext) {
+  package func channelReadComplete(context: ChannelHandlerContext) {
     context.fireChannelReadComplete()
     if connection != nil { stepAside(context) }
   }

@@ -9,6 +9,7 @@ public struct BywayError: Error, Sendable {
       case linkUnavailable, linkLost, protocolViolation
       case originUnavailable, originUntrusted, originLost, incompleteResponse, timedOut
       case forbidden, misdirected, unsupported, refused, tooLarge, cancelled, loopDetected, handlerFailed
+      case pluginFailed
       case unreadableFile, uncreatableFile, unwritableFile
     }
     private let kind: Kind
@@ -57,6 +58,8 @@ public struct BywayError: Error, Sendable {
     public static let loopDetected = Code(kind: .loopDetected)
     /// An interceptor or a handler threw an error of its own.
     public static let handlerFailed = Code(kind: .handlerFailed)
+    /// A plugin, an interceptor outside of this process, gave no answer.
+    public static let pluginFailed = Code(kind: .pluginFailed)
 
     /// A file on this machine cannot be read, or has invalid content.
     public static let unreadableFile = Code(kind: .unreadableFile)

@@ -102,6 +102,7 @@ package struct FailureResponse {
         case .tooLarge: (413, "The message is too large", "http_request_error")
         case .loopDetected: (508, "The request loops", "proxy_loop_detected")
         case .invalidRequest: (400, "The request cannot be forwarded", "http_request_error")
+        case .pluginFailed: (502, "A plugin gave no answer", "proxy_internal_error")
         case .cancelled: (502, "The exchange was cancelled", "connection_terminated")
         default: (500, "The request failed here", "proxy_internal_error")
         }

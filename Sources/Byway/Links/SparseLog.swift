@@ -28,5 +28,5 @@ package final class SharedSparseLog: Sendable {
 
   package init() {}
 
-  func admit(at now: NIODeadline) -> Int? { log.withLock { $0.admit(at: now) } }
+  package func admit(at now: NIODeadline) -> Int? { log.withLock { $0.admit(at: now) } }
 }

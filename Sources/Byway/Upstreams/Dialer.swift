@@ -41,15 +41,17 @@ package struct Dialer: Sendable {
   }
 
   /// Creates a dialer for a link's transport. The requesting end dials, unless the address says that it listens.
-  package init(_ link: Link, logger: Logger) {
+  /// - Parameter environment: additional variables of a program that the transport starts.
+  package init(_ link: Link, environment: [String: String] = [:], logger: Logger) {
     name = link.address.text
     address = link.address
     switch link.opening ?? .dial {
     case .dial:
       source = .dialed { eventLoop, deadline in
         eventLoop.makeFutureWithTask {
-          try await link.transport.connect(
-            to: link.address, context: LinkContext(group: eventLoop, logger: logger, deadline: deadline))
+          var context = LinkContext(group: eventLoop, logger: logger, deadline: deadline)
+          context.environment = environment
+          return try await link.transport.connect(to: link.address, context: context)
         }
       }
     case .listen:

@@ -1,17 +1,17 @@
-import Byway
+package import Byway
 import NIOCore
 import Synchronization
 
 /// A body that may be sent once more: unless it is replayable by itself, its first bytes are kept as they pass.
 ///
 /// Readers are not delayed: they get each chunk when it arrives. A reader that is cancelled leaves the rest to the next one.
-struct KeptBody: Sendable {
+package struct KeptBody: Sendable {
   /// The body to send in place of the given one.
-  let body: Body
+  package let body: Body
   private let bytes: KeptBytes?
 
   /// - Parameter limit: The number of bytes to keep; a longer body can be read once.
-  init(_ source: Body, upTo limit: Int) {
+  package init(_ source: Body, upTo limit: Int) {
     guard !source.isReplayable else {
       body = source
       bytes = nil
@@ -25,7 +25,7 @@ struct KeptBody: Sendable {
   }
 
   /// Whether it can be read from its beginning at this moment.
-  var isRepeatable: Bool { bytes?.isComplete ?? true }
+  package var isRepeatable: Bool { bytes?.isComplete ?? true }
 }
 
 private struct KeptSequence: AsyncSequence, Sendable {

@@ -29,11 +29,15 @@ final class ChildProcess: Sendable {
     self.processID = processID
   }
 
-  /// - Parameter onExit: called once, on a separate thread.
+  /// - Parameters:
+  ///   - environment: variables in addition to those of this process, or in their place.
+  ///   - onExit: called once, on a separate thread.
   static func spawn(
-    _ words: [String], onExit: @escaping @Sendable (Exit) -> Void
+    _ words: [String], environment: [String: String] = [:], onExit: @escaping @Sendable (Exit) -> Void
   ) throws(SpawnFailure) -> (child: ChildProcess, pipes: Pipes) {
-    let (child, pipes) = try spawnLock.withLock { _ throws(SpawnFailure) in try spawnWithPipes(words) }
+    let (child, pipes) = try spawnLock.withLock { _ throws(SpawnFailure) in
+      try spawnWithPipes(words, environment)
+    }
     waitInBackground(for: child, onExit)
     return (child, pipes)
   }
@@ -78,7 +82,9 @@ private let pipeSize: CInt = 1 << 18
 /// Held while pipes are created. This takes two steps, and the second one prevents other children from inheriting them.
 private let spawnLock = Mutex(())
 
-private func spawnWithPipes(_ words: [String]) throws(ChildProcess.SpawnFailure) -> (ChildProcess, ChildProcess.Pipes) {
+private func spawnWithPipes(
+  _ words: [String], _ environment: [String: String]
+) throws(ChildProcess.SpawnFailure) -> (ChildProcess, ChildProcess.Pipes) {
   var descriptors: [CInt] = []
   func pipe() throws(ChildProcess.SpawnFailure) -> (read: CInt, write: CInt) {
     var ends: [CInt] = [-1, -1]
@@ -93,7 +99,7 @@ private func spawnWithPipes(_ words: [String]) throws(ChildProcess.SpawnFailure)
     let error = try pipe()
     // A larger pipe than the default 64 KiB gave five times the throughput. Failure to enlarge it is not an error.
     for end in [input.write, output.read] { _ = fcntl(end, setPipeSize, pipeSize) }
-    let processID = try start(words, input: input.read, output: output.write, error: error.write)
+    let processID = try start(words, environment, input: input.read, output: output.write, error: error.write)
     close(output.write)
     close(error.write)
     let pipes = ChildProcess.Pipes(
@@ -106,7 +112,7 @@ private func spawnWithPipes(_ words: [String]) throws(ChildProcess.SpawnFailure)
 }
 
 private func start(
-  _ words: [String], input: CInt, output: CInt, error: CInt
+  _ words: [String], _ environment: [String: String], input: CInt, output: CInt, error: CInt
 ) throws(ChildProcess.SpawnFailure) -> pid_t {
   var actions = posix_spawn_file_actions_t()
   posix_spawn_file_actions_init(&actions)
@@ -133,9 +139,23 @@ private func start(
   arguments.append(nil)
   defer { for argument in arguments { free(argument) } }
   var processID = pid_t()
-  let code = posix_spawnp(&processID, words[0], &actions, &attributes, arguments, environ)
+  var variables = variables(with: environment)
+  defer { for variable in variables { free(variable) } }
+  let code = posix_spawnp(&processID, words[0], &actions, &attributes, arguments, &variables)
   guard code == 0 else { throw .init(code: code) }
   return processID
+}
+
+/// Returns copies of the variables of this process, except those that are replaced, and then the additional ones.
+private func variables(with additional: [String: String]) -> [UnsafeMutablePointer<CChar>?] {
+  var variables: [UnsafeMutablePointer<CChar>?] = []
+  var entry = environ
+  while let variable = entry.pointee {
+    let name = String(cString: variable).prefix { $0 != "=" }
+    if additional[String(name)] == nil { variables.append(strdup(variable)) }
+    entry += 1
+  }
+  return variables + additional.map { strdup("\($0.key)=\($0.value)") } + [nil]
 }
 
 /// A limit above all descriptors of this process, now and in a moment. Those that a library opens meanwhile without

@@ -39,7 +39,7 @@ public struct ExecTransport: Transport {
     let child: ChildProcess
     let pipes: ChildProcess.Pipes
     do {
-      (child, pipes) = try ChildProcess.spawn(command.words) { exit.succeed($0) }
+      (child, pipes) = try ChildProcess.spawn(command.words, environment: context.environment) { exit.succeed($0) }
     } catch {
       exit.fail(error)
       throw BywayError(.linkUnavailable, ProgramFailure.diagnosis(of: command.words[0], error), cause: error)

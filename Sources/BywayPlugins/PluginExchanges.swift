@@ -1,0 +1,60 @@
+import Byway
+import HTTPTypes
+import Synchronization
+
+/// The running exchanges of a plugin, by their tokens. Safe on any thread.
+final class PluginExchanges: Sendable {
+  /// The place of an exchange in the table, which it leaves with the last reference.
+  final class Entry: Sendable {
+    let token: String
+    let exchange: PluginExchange
+    private let table: PluginExchanges
+
+    fileprivate init(_ token: String, _ exchange: PluginExchange, _ table: PluginExchanges) {
+      self.token = token
+      self.exchange = exchange
+      self.table = table
+    }
+
+    deinit {
+      table.remove(token)
+    }
+  }
+
+  static let ended = BywayError(
+    .forbidden, "The exchange of this request has ended, or never began here.", processing: .none)
+
+  private let running = Mutex<[String: PluginExchange]>([:])
+
+  var count: Int { running.withLock(\.count) }
+
+  func add(_ exchange: PluginExchange) -> Entry {
+    // 128 bits of the system's generator, which nobody can guess.
+    let token = [UInt64.random(in: .min ... .max), .random(in: .min ... .max)].map { number in
+      let digits = String(number, radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }.joined()
+    running.withLock { $0[token] = exchange }
+    return Entry(token, exchange, self)
+  }
+
+  private func remove(_ token: String) {
+    _ = running.withLock { $0.removeValue(forKey: token) }
+  }
+
+  subscript(token: String) -> PluginExchange? { running.withLock { $0[token] } }
+
+  /// Handles a request at the next hop.
+  func forward(_ request: Request) async throws -> Response {
+    guard let token = request.head.headerFields[.exchange] else {
+      throw BywayError(
+        .forbidden,
+        "The next hop of a plugin takes only requests with the field byway-exchange of a request that the plugin has received.",
+        processing: .none)
+    }
+    guard let exchange = self[token] else {
+      throw Self.ended
+    }
+    return try await exchange.forward(request)
+  }
+}

@@ -1,0 +1,149 @@
+import Byway
+import BywayPlugins
+import HTTPTypes
+import NIOCore
+import Synchronization
+import TestTools
+import Testing
+
+/// What happens to requests when their plugin fails.
+@Suite("Failing plugins", .timeLimit(.minutes(2))) struct PluginFailureTests {
+  /// Commands whose output is no HTTP/2, or that never answer, and a program that does not exist.
+  static let broken = [
+    "exec:/usr/bin/yes garbage", "exec:/bin/sleep 1000", "exec:/bin/false", "exec:/nonexistent/addon",
+    "unix:/nonexistent/a.sock",
+    "exec:/usr/bin/yes garbage?http=1.1", "exec:/bin/sleep 1000?http=1.1",
+  ]
+
+  private func rig(
+    _ address: String, _ policy: PluginSettings.FailurePolicy, timeout: TimeAmount = .milliseconds(500),
+    _ seen: RequestCount = RequestCount()
+  ) async throws -> PluginRig {
+    try await PluginRig([address], in: TemporaryFolder()) { settings in
+      settings.onFailure = policy
+      settings.timeout = timeout
+    } origin: { request in
+      seen.add()
+      return Response(status: .ok, body: Body(try await request.body.collect(upTo: 1 << 20)))
+    }
+  }
+
+  @Test("a request whose plugin gives no answer fails with 502, which names the plugin", arguments: broken)
+  func refused(_ address: String) async throws {
+    let seen = RequestCount()
+    let rig = try await rig(address, .refuse, seen)
+    let response = try await rig.client.execute(Request(.post, url: "http://device/", body: Body("hello")))
+    #expect(response.status == 502)
+    #expect(try await response.text.contains("The plugin plugin-0 did not answer"))
+    #expect(seen.count == 0)
+    await rig.stop()
+  }
+
+  @Test("on-failure=bypass sends the request on without the plugin, with its body", arguments: broken)
+  func bypassed(_ address: String) async throws {
+    let seen = RequestCount()
+    let rig = try await rig(address, .bypass, seen)
+    let response = try await rig.client.execute(
+      Request(.post, url: "http://device/", body: .once("hel", "lo")))
+    #expect(response.status == 200)
+    #expect(try await response.text == "hello")
+    #expect(seen.count == 1)
+    await rig.stop()
+  }
+
+  @Test("a body that the plugin has read, and that is too long to be kept, is not sent without the plugin")
+  func tooLong() async throws {
+    let folder = try TemporaryFolder()
+    let (hasRead, reading) = AsyncStream.makeStream(of: Void.self)
+    let plugin = try await TestPlugin(in: folder) { request in
+      var size = 0
+      for try await chunk in request.body {
+        size += chunk.readableBytes
+        if size > 100_000 { break }
+      }
+      reading.yield()
+      try await untilCancelled()
+      return Response(status: .ok)
+    }
+    let seen = RequestCount()
+    let rig = try await rig(plugin.address, .bypass, timeout: .seconds(60), seen)
+    let chunks = Array(repeating: String(repeating: "x", count: 10_000), count: 40)
+    async let response = rig.client.execute(Request(.post, url: "http://device/", body: .once(chunks)))
+    for await _ in hasRead { break }
+    await plugin.stop()
+    #expect(try await response.status == 502)
+    #expect(seen.count == 0)
+    await rig.stop()
+  }
+
+  @Test(
+    "a request that a plugin has sent on already is not sent again, unless its method is idempotent",
+    arguments: [HTTPRequest.Method.post, .get])
+  func onlyOnce(_ method: HTTPRequest.Method) async throws {
+    let folder = try TemporaryFolder()
+    let hops = NextHops()
+    let (hasForwarded, forwarding) = AsyncStream.makeStream(of: Void.self)
+    let plugin = try await TestPlugin(in: folder) { request in
+      _ = try await hops.forward(request)
+      forwarding.yield()
+      try await untilCancelled()
+      return Response(status: .ok)
+    }
+    let seen = RequestCount()
+    let rig = try await rig(plugin.address, .bypass, timeout: .seconds(60), seen)
+    async let response = rig.client.execute(Request(method, url: "http://device/"))
+    for await _ in hasForwarded { break }
+    await plugin.stop()
+    #expect(try await response.status == (method == .get ? 200 : 502))
+    #expect(seen.count == (method == .get ? 2 : 1))
+    await rig.stop()
+  }
+
+  @Test("the time of a slow origin does not count as the plugin's")
+  func slowOrigin() async throws {
+    let folder = try TemporaryFolder()
+    let hops = NextHops()
+    let plugin = try await TestPlugin(in: folder) { request in
+      if request.head.path == "/hang" { try await untilCancelled() }
+      return try await hops.forward(request)
+    }
+    let (arrived, arrival) = AsyncStream.makeStream(of: Void.self)
+    let (gate, opening) = AsyncStream.makeStream(of: Void.self)
+    let rig = try await PluginRig([plugin.address], in: folder) {
+      $0.timeout = .seconds(5)
+    } origin: { _ in
+      arrival.yield()
+      for await _ in gate { break }
+      return Response(status: .ok, body: Body("slow"))
+    }
+    async let slow = rig.client.get("http://device/")
+    for await _ in arrived { break }
+    // The limit passes for a later request, and so for the first one.
+    #expect(try await rig.client.get("http://device/hang").status == 502)
+    opening.yield()
+    #expect(try await slow.text == "slow")
+    await rig.stop()
+    await plugin.stop()
+  }
+}
+
+/// Counts requests. Safe on any thread.
+final class RequestCount: Sendable {
+  private let total = Mutex(0)
+
+  var count: Int { total.withLock(\.self) }
+
+  func add() { total.withLock { $0 += 1 } }
+}
+
+extension Body {
+  /// A body that can be read once, in these chunks.
+  static func once(_ chunks: String...) -> Body { once(chunks) }
+
+  static func once(_ chunks: [String]) -> Body {
+    let (stream, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
+    for chunk in chunks { continuation.yield(ByteBuffer(string: chunk)) }
+    continuation.finish()
+    return Body(stream)
+  }
+}
