@@ -30,7 +30,8 @@ struct CheckCommand: ParsableCommand {
 
   private func kind(of text: String) throws(CommandFailure) -> Kind {
     let device = Proxy.sharedSections?.kind ?? ""
-    let read = ConfigurationFile(text, path: file, sections: Kind.allCases.map(\.rawValue) + [device])
+    let read = ConfigurationFile(
+      text, path: file, sections: Kind.allCases.map(\.rawValue) + [device, Proxy.pluginSections])
     if let kind = read.sections.lazy.compactMap({ Kind(rawValue: $0.kind) }).first { return kind }
     if read.sections.contains(where: { $0.kind == device }) { return .proxy }
     let options = Set(read.entries.map { "--\($0.name)" })

@@ -72,6 +72,35 @@ struct ConfigurationFile: Sendable {
     return file
   }
 
+  /// Returns the file with each section of one kind as a value of an option for all: `link = X` and `path = /a` in `[interceptor stamp]`
+  /// become `interceptor = X?path=/a&as=stamp`.
+  /// - Parameter settings: The settings of such a section besides `link`, which are options of that link.
+  func joining(_ kind: String, _ settings: [String]) -> ConfigurationFile {
+    var file = self
+    file.sections.removeAll { $0.kind == kind }
+    for section in sections where section.kind == kind {
+      guard let link = section.entries.first(where: { $0.name == "link" }) else {
+        file.failures.append(failure(section.line, "[\(kind) \(section.name)] has no link: write link = … into it."))
+        continue
+      }
+      var value = link.value
+      for (name, text) in section.entries.filter({ $0 != link }).map({ ($0.name, $0.value) }) + [("as", section.name)] {
+        value += "\(value == link.value && !value.contains("?") ? "?" : "&")\(name)=\(Self.encoded(text))"
+      }
+      for entry in section.entries where entry.name != "link" && !settings.contains(entry.name) || entry.name == "as" {
+        let known = (["link"] + settings.filter { $0 != "as" }).joined(separator: ", ")
+        let message = "\"\(entry.name)\" is not allowed in [\(kind) \(section.name)], only \(known) are."
+        file.failures.append(failure(entry.line, message))
+      }
+      file.entries.append(Entry(line: link.line, name: kind, value: value))
+    }
+    return file
+  }
+
+  private static func encoded(_ text: String) -> String {
+    PercentEncoding.encode(text) { PercentEncoding.isUnreserved($0) || "/*:".utf8.contains($0) }
+  }
+
   func place(of entry: Entry) -> String { "\(path), line \(entry.line)" }
 
   func failure(_ line: Int, _ message: String) -> ConfigurationFlaw {

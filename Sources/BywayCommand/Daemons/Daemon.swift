@@ -39,7 +39,7 @@ actor Daemon<Command: DaemonCommand>: Service {
   var drain: TimeAmount
   /// The level in the current plan; the user may have set another one since.
   var logLevel: LogLevel?
-  let files = InterceptionFiles()
+  let files: InterceptionFiles
   let fixed: [String: String]
   /// The members in the order of the plan.
   var running: [Running] = []
@@ -77,6 +77,7 @@ actor Daemon<Command: DaemonCommand>: Service {
     self.name = name
     self.manager = manager
     self.source = source
+    files = InterceptionFiles(source.transports)
     logger = DaemonLogHandler.logger("byway")
     fixed = plan.daemon.observation.fixed
     drain = plan.drain

@@ -43,6 +43,12 @@ protocol DaemonMember: Sendable {
 extension DaemonMember {
   static var sharedSections: (kind: String, options: [String: String])? { nil }
 
+  /// The kind of sections with plugins, which apply to all members.
+  static var pluginSections: String { "interceptor" }
+
+  /// The words that begin the sections of its files.
+  static var sectionKinds: [String] { [kind] + [sharedSections?.kind].compactMap(\.self) + [pluginSections] }
+
   static var sends: Bool { false }
 
   func send(_ request: Request, at listener: String) async throws -> Response? { nil }

@@ -32,8 +32,8 @@ struct DaemonPlan<Command: DaemonCommand>: Sendable {
 extension DaemonPlan.Source {
   /// The log format in the file, even if other settings are wrong.
   var logFormat: LogFormat? {
-    let kinds = [Command.Member.kind] + [Command.Member.sharedSections?.kind].compactMap(\.self)
-    guard let file, let settings = try? ConfigurationFile(path: file, sections: kinds).entries else { return nil }
+    guard let file, let settings = try? ConfigurationFile(path: file, sections: Command.Member.sectionKinds).entries
+    else { return nil }
     return settings.last { $0.name == "log-format" }.flatMap { LogFormat(rawValue: $0.value) }
   }
 
@@ -61,8 +61,8 @@ extension DaemonPlan.Source {
     }
     let shared = Command.Member.sharedSections
     var file = ConfigurationFile(
-      try text ?? TextFile.read(path, ofUser: true), path: path,
-      sections: [Command.Member.kind] + [shared?.kind].compactMap(\.self))
+      try text ?? TextFile.read(path, ofUser: true), path: path, sections: Command.Member.sectionKinds)
+    file = file.joining(Command.Member.pluginSections, PluginArgument.names)
     if let shared { file = file.unfolding(shared.kind, shared.options) }
     do { return try read(file) } catch let error as ConfigurationErrors {
       let names = ConfigurationReader<Command>.optionNames.subtracting(

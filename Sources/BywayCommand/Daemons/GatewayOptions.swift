@@ -88,6 +88,7 @@ struct GatewayOptions: MemberOptions {
       throw CommandFailure(.usage, "A gateway needs an origin: add --origin, for example --origin http://127.0.0.1:80.")
     }
     let origin = try OptionValue.of("--origin") { try OriginArgument.origin(originText) }
+    try interceptors.check(transports: transports)
     var configuration = GatewayConfiguration(links: try links(in: transports), origin: origin)
     configuration.allowed = try allowRules()
     configuration.allowedUpgrades = try UpgradeProtocol.allowed(allowUpgrade)
@@ -108,7 +109,8 @@ struct GatewayOptions: MemberOptions {
   }
 
   func interception(of configuration: GatewayConfiguration, with files: InterceptionFiles) throws -> Interception {
-    try interceptors.interception(at: .gateway, with: files, logger: configuration.logger)
+    try interceptors.interception(
+      at: .gateway, upgrades: configuration.allowedUpgrades, with: files, logger: configuration.logger)
   }
 
   private func tlsPolicy(for origin: Origin) throws -> TLSPolicy {
@@ -123,6 +125,7 @@ struct GatewayOptions: MemberOptions {
   /// Checks the given values that the parser leaves as text.
   func check(transports: TransportRegistry) throws {
     _ = try links(in: transports)
+    try interceptors.check(transports: transports)
     if let origin { _ = try OptionValue.of("--origin") { try OriginArgument.origin(origin) } }
     _ = try allowRules()
     _ = try UpgradeProtocol.allowed(allowUpgrade)

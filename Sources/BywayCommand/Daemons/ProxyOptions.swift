@@ -95,6 +95,7 @@ struct ProxyOptions: MemberOptions {
   func check(transports: TransportRegistry) throws {
     if link.link != nil { _ = try link.link(in: transports) }
     try devices.check(in: transports)
+    try interceptors.check(transports: transports)
     if let listen { _ = try ListenAddress(listen).link(in: transports, anywhere: true) }
     if !name.isEmpty { _ = try OptionValue.of("--name") { try ProxyConfiguration.check(names: name) } }
     try users.check()
@@ -110,6 +111,7 @@ struct ProxyOptions: MemberOptions {
       throw CommandFailure(
         .usage, "No address is given for clients: add --listen, for example --listen 127.0.0.1:8080.")
     }
+    try interceptors.check(transports: transports)
     let descriptors = try DescriptorBudget(accepting: maxConnections, dialing: devices.dialing)
     var configuration = ProxyConfiguration(
       devices: try devices.directory(main: main, mostDialed: descriptors.dialing, in: transports),
@@ -153,7 +155,7 @@ struct ProxyOptions: MemberOptions {
     var interception = try interceptors.interception(
       at: .client, over: links.allSatisfy { $0.framing == .http1 } ? .http1 : .http2,
       cache: cache.map { ($0, kind, links.first?.address.text ?? "") },
-      with: files, logger: configuration.logger)
+      upgrades: configuration.allowedUpgrades, with: files, logger: configuration.logger)
     try interception.audit(in: users.auditLog, of: files, logger: configuration.logger)
     return interception
   }

@@ -5,9 +5,9 @@ import Primitives
 struct PrivateFolder: Sendable {
   let path: String
 
-  /// Creates a folder in `TMPDIR`, or /tmp.
-  init() throws(CommandFailure) {
-    let parent = Environment["TMPDIR"] ?? "/tmp"
+  /// Creates a folder in another one; without it, in `TMPDIR` or /tmp.
+  init(in parent: String? = nil) throws(CommandFailure) {
+    let parent = parent ?? Environment["TMPDIR"] ?? "/tmp"
     do {
       path = try Folder.makeTemporary(in: parent, prefix: "byway")
     } catch {

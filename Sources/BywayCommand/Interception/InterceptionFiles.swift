@@ -12,6 +12,7 @@ final class InterceptionFiles: Sendable {
     case record(String)
     case cache(String)
     case audit(String)
+    case plugin(String)
   }
 
   private struct State {
@@ -19,9 +20,15 @@ final class InterceptionFiles: Sendable {
     var recorders: [String: Recorder] = [:]
     var caches: [String: Cache] = [:]
     var audits: [String: AuditLogFile] = [:]
+    var plugins = RunningPlugins()
   }
 
+  private let transports: TransportRegistry
   private let state = Mutex(State())
+
+  init(_ transports: TransportRegistry = TransportRegistry([])) {
+    self.transports = transports
+  }
 
   /// Opens a HAR file. Its previous content remains until ``begin()``.
   func trace(_ path: String, framing: Link.Framing, logger: Logger) throws -> HARFile {
@@ -71,6 +78,17 @@ final class InterceptionFiles: Sendable {
     }
   }
 
+  /// Returns the plugin for an option, and its key.
+  func plugin(
+    _ text: String, upgrades: [UpgradeProtocol], logger: Logger
+  ) throws -> (plugin: SharedPlugin, key: Key) {
+    let key = ([text] + upgrades.map(\.description)).joined(separator: " ")
+    let plugin = try state.withLock { state in
+      try state.plugins.plugin(text, key: key, upgrades: upgrades, in: transports, logger: logger)
+    }
+    return (SharedPlugin(plugin: plugin), .plugin(key))
+  }
+
   /// Opens the audit logs again, after a rotation has renamed their files.
   func reopen() {
     for file in state.withLock({ Array($0.audits.values) }) { file.reopen() }
@@ -84,16 +102,25 @@ final class InterceptionFiles: Sendable {
 
   /// Releases the files that are no longer used, after writing all that was recorded.
   func release(except used: Set<Key>) async {
-    let (traces, audits) = state.withLock { state in
+    let (traces, audits, plugins) = state.withLock { state in
       let left = state.traces.filter { !used.contains(.trace($0.key)) }
       for path in left.keys { state.traces[path] = nil }
       state.recorders = state.recorders.filter { used.contains(.record($0.key)) }
       state.caches = state.caches.filter { used.contains(.cache($0.key)) }
       let audits = state.audits.filter { !used.contains(.audit($0.key)) }
       for path in audits.keys { state.audits[path] = nil }
-      return (Array(left.values), Array(audits.values))
+      let plugins = state.plugins.release(except: Set(used.compactMap(\.pluginKey)))
+      return (Array(left.values), Array(audits.values), plugins)
     }
     for file in traces { await file.flush() }
     for file in audits { await file.finish() }
+    // A running process does not wait for the exchanges of a plugin that was removed.
+    if used.isEmpty { for plugin in plugins { await plugin.value } }
+  }
+}
+
+extension InterceptionFiles.Key {
+  fileprivate var pluginKey: String? {
+    if case .plugin(let key) = self { key } else { nil }
   }
 }

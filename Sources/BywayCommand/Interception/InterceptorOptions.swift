@@ -11,6 +11,13 @@ struct InterceptorOptions: ParsableArguments {
   var trace: String?
 
   @Option(
+    help: .value(
+      "link",
+      "Send requests through this plugin, an HTTP server that answers them or sends them on; may be repeated. Options such as "
+        + "?host=…&path=…&on-failure=bypass follow the link."), completion: .links)
+  var interceptor: [String] = []
+
+  @Option(
     help: .value("file", "Answer the requests that match the rules in this file."), completion: .file()
   )
   var stub: String?
@@ -35,12 +42,13 @@ struct InterceptorOptions: ParsableArguments {
   /// Opens what the interceptors need.
   /// - Parameters:
   ///   - cache: The cache's folder, its kind, and its link.
+  ///   - upgrades: The protocols that requests may upgrade to, besides the usual ones.
   ///   - files: The files that are open already.
   /// - Throws: ``CommandFailure`` or ``BywayError`` if options contradict each other, or a file cannot be used.
   func interception(
     at end: Compress.End, over framing: Link.Framing = .http2,
-    cache: (folder: String, kind: CacheKind, link: String)? = nil, with files: InterceptionFiles,
-    logger: Logger
+    cache: (folder: String, kind: CacheKind, link: String)? = nil, upgrades: [UpgradeProtocol],
+    with files: InterceptionFiles, logger: Logger
   ) throws -> Interception {
     try checkExclusion()
     var interceptors: [any Interceptor] = []
@@ -48,6 +56,11 @@ struct InterceptorOptions: ParsableArguments {
     if let trace {
       interceptors.append(Trace(to: try files.trace(trace, framing: framing, logger: logger)))
       used.insert(.trace(trace))
+    }
+    for text in interceptor {
+      let (plugin, key) = try files.plugin(text, upgrades: upgrades, logger: logger)
+      interceptors.append(plugin)
+      used.insert(key)
     }
     if let record {
       interceptors.append(try files.recorder(record, logger: logger))
@@ -67,6 +80,11 @@ struct InterceptorOptions: ParsableArguments {
     return Interception(
       interceptors: interceptors, compress: compress ? Compress(at: end) : nil, isAtGateway: end == .gateway,
       used: used)
+  }
+
+  /// Checks the given values that the parser leaves as text.
+  func check(transports: TransportRegistry) throws {
+    for text in interceptor { _ = try OptionValue.of("--interceptor") { try PluginArgument(text, in: transports) } }
   }
 
   /// The checks of the files that they need.

@@ -39,6 +39,11 @@ struct RequestCommand: AsyncParsableCommand {
   )
   var compress = false
 
+  @Option(
+    help: .value("link", "Send the request through this plugin, as byway proxy does; may be repeated."),
+    completion: .links)
+  var interceptor: [String] = []
+
   @OptionGroup(title: "Output") var output: OutputOptions
 
   @OptionGroup(title: "Login") var login: LoginOptions
@@ -51,23 +56,32 @@ struct RequestCommand: AsyncParsableCommand {
     let file = try output.path(for: request)
     let writeOut = try output.writeOut.map { try WriteOut($0) }
     let record = TransferRecord(TransferFacts(request: request.head, framing: link.framing, file: file))
+    let plugins = InterceptionFiles(CommandContext.transports)
     let transfer = Transfer(
-      link: link, request: request, interceptors: try interceptors(for: request, record), file: file,
+      link: link, request: request, interceptors: try interceptors(for: request, record, plugins), file: file,
       resumes: output.continueAt != nil,
       look: Transfer.Look(
         showsHead: output.include || message.head, failsOnStatus: output.fail, isVerbose: output.verbose,
         isSilent: output.silent))
     let timedOut = BywayError(.timedOut, "The request did not end within --max-time.")
     defer { if let writeOut { writeOut.write(record.facts, to: .output) } }
-    try await DoctorAdvice.ifFails(link) {
-      try await withTimeLimit(maxTime.map { Duration($0.amount) }, throwing: timedOut) {
-        try await transfer.run(in: CommandContext.transports)
+    do {
+      try await DoctorAdvice.ifFails(link) {
+        try await withTimeLimit(maxTime.map { Duration($0.amount) }, throwing: timedOut) {
+          try await transfer.run(in: CommandContext.transports)
+        }
       }
+    } catch {
+      await plugins.release(except: [])
+      throw error
     }
+    await plugins.release(except: [])
   }
 
   /// Returns the interceptors in order from the user to the link.
-  private func interceptors(for request: Request, _ record: TransferRecord) throws -> [any Interceptor] {
+  private func interceptors(
+    for request: Request, _ record: TransferRecord, _ plugins: InterceptionFiles
+  ) throws -> [any Interceptor] {
     var interceptors: [any Interceptor] = [TransferWatch(record: record)]
     if location {
       interceptors.append(
@@ -75,6 +89,11 @@ struct RequestCommand: AsyncParsableCommand {
           record.redirected(to: next.head)
           return next
         })
+    }
+    let logger = DaemonLogHandler.logger("byway.request")
+    for text in interceptor {
+      try interceptors.append(
+        OptionValue.of("--interceptor") { try plugins.plugin(text, upgrades: [], logger: logger).plugin })
     }
     if let login = try login.interceptor(for: message.url, request) { interceptors.append(login) }
     if let tunnel = try tunnel(for: request) { interceptors.append(tunnel) }

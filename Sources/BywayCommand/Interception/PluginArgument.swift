@@ -1,0 +1,109 @@
+import Byway
+import BywayPlugins
+import HTTPTypes
+import HTTPWire
+import Primitives
+
+/// A plugin as users write it: its link, with options of the plugin among those of the link.
+struct PluginArgument {
+  private enum Name: String, CaseIterable {
+    case name = "as"
+    case host, path, method, scheme
+    case onFailure = "on-failure"
+    case timeout
+  }
+
+  /// The names of its options, which are also settings of a section in a file.
+  static let names = Name.allCases.map(\.rawValue)
+
+  let link: Link
+  private(set) var settings: PluginSettings
+
+  /// - Throws: ``CommandFailure`` or ``BywayError``.
+  init(_ text: String, in transports: TransportRegistry) throws {
+    let (address, options) = try Self.split(text)
+    link = try transports.link(named: address)
+    guard link.opening != .listen else {
+      throw CommandFailure(.usage, "A plugin is dialed: leave out open=listen.")
+    }
+    settings = PluginSettings(name: Self.defaultName(of: link.address))
+    for (name, value) in options { try set(name, value) }
+  }
+
+  private static func defaultName(of address: LinkAddress) -> String {
+    guard address.scheme == "exec" else { return address.place }
+    return address.path.split(separator: " ").first?.split(separator: "/").last.map(String.init) ?? address.place
+  }
+
+  /// Separates the options of the plugin from the address of its link. In a command, a question mark counts only if known options
+  /// follow it.
+  private static func split(_ text: String) throws -> (address: String, options: [(Name, String)]) {
+    let isCommand = text.prefix(5).lowercased() == "exec:"
+    guard let mark = isCommand ? text.lastIndex(of: "?") : text.firstIndex(of: "?") else { return (text, []) }
+    var kept: [Substring] = []
+    var options: [(Name, String)] = []
+    for part in text[text.index(after: mark)...].split(separator: "&") {
+      let word = part.prefix { $0 != "=" }
+      guard let name = Name(rawValue: String(word)), word.count < part.count else {
+        if isCommand, !LinkOption.common.contains(where: { $0.name == word }) { return (text, []) }
+        kept.append(part)
+        continue
+      }
+      guard let value = PercentEncoding.decode(part.dropFirst(word.count + 1)), !value.isEmpty else {
+        throw CommandFailure(.usage, "\"\(part)\" is not an option: write \(name.rawValue)=VALUE.")
+      }
+      options.append((name, value))
+    }
+    let rest = kept.isEmpty ? "" : "?" + kept.joined(separator: "&")
+    return (text[..<mark] + rest, options)
+  }
+
+  private mutating func set(_ name: Name, _ value: String) throws {
+    switch name {
+    case .name:
+      guard ShortName.isValid(value) else {
+        throw CommandFailure(.usage, "as=\(value) is not a name: use letters, digits, -, _ and dots.")
+      }
+      settings.name = value
+    case .host:
+      do throws(AuthorityFlaw) { _ = try HostPattern(value) } catch {
+        throw CommandFailure(.usage, "host=\(BywayError(.invalidAddress, place: value, error).message)")
+      }
+      settings.scope.hosts.append(value)
+    case .path:
+      guard value.hasPrefix("/") else { throw CommandFailure(.usage, "path=\(value) must begin with a slash.") }
+      settings.scope.paths.append(value)
+    case .method:
+      guard let method = HTTPRequest.Method(rawValue: value) else {
+        throw CommandFailure(.usage, "method=\(value) is not a method: write method=GET, for example.")
+      }
+      settings.scope.methods.insert(method)
+    case .scheme:
+      guard ["http", "https"].contains(value) else {
+        throw CommandFailure(.usage, "scheme=\(value) is unknown: write scheme=http or scheme=https.")
+      }
+      settings.scope.schemes.insert(value)
+    case .onFailure:
+      guard let policy = PluginSettings.FailurePolicy(rawValue: value) else {
+        throw CommandFailure(.usage, "on-failure=\(value) is unknown: write on-failure=refuse or on-failure=bypass.")
+      }
+      settings.onFailure = policy
+    case .timeout:
+      guard let seconds = Seconds(argument: value), seconds.amount > .zero else {
+        throw CommandFailure(.usage, "timeout=\(value) is not a time: write timeout=30, in seconds.")
+      }
+      settings.timeout = seconds.amount
+    }
+  }
+}
+
+/// A plugin that several members use. Only the daemon shuts it down.
+struct SharedPlugin: Interceptor {
+  let plugin: Plugin
+
+  var scope: Scope { plugin.scope }
+
+  func intercept(_ request: Request, next: Next) async throws -> Response {
+    try await plugin.intercept(request, next: next)
+  }
+}
