@@ -8,8 +8,6 @@ import NIOCore
 final class PluginService: Sendable {
   /// The maximum number of the plugin's connections to its next hop.
   private static let connectionLimit = 1024
-  /// The longest wait of a request for a plugin that is down or restarts.
-  private static let patience = TimeAmount.seconds(2)
   /// How long exchanges may continue after the plugin was removed.
   private static let drain = TimeAmount.seconds(30)
 
@@ -22,7 +20,7 @@ final class PluginService: Sendable {
   private let acceptor: Acceptor
 
   /// Listens at the next hop. The plugin is dialed by the first request.
-  /// - Parameter timeout: the time that the plugin may take, half of it to restart.
+  /// - Parameter timeout: the time that the plugin may take, half of it to start.
   static func start(
     _ place: Plugin.Place, timeout: TimeAmount, on eventLoop: any EventLoop
   ) async throws -> PluginService {
@@ -41,7 +39,7 @@ final class PluginService: Sendable {
         handler: AsyncExchangeHandler(on: executor, isLast: false) { try await exchanges.forward($0) },
         configuration: configuration)
     }
-    let patience = min(Self.patience, .nanoseconds(timeout.nanoseconds / 2))
+    let patience = TimeAmount.nanoseconds(timeout.nanoseconds / 2)
     return PluginService(place, exchanges, acceptor, executor, patience: patience)
   }
 
@@ -62,10 +60,13 @@ final class PluginService: Sendable {
   private static func upstream(
     _ place: Plugin.Place, _ dialer: Dialer, _ patience: TimeAmount, on eventLoop: any EventLoop
   ) -> any Upstream {
+    // A program is started again until then. A server that is down is a failure at once, but may be slow to answer.
+    let isProgram = place.link.address.scheme == "exec"
     switch place.link.framing {
     case .http1:
       var configuration = HTTP1Upstream.Configuration.defaults
-      configuration.patience = patience
+      configuration.patience = isProgram ? patience : .zero
+      configuration.connectTimeout = patience
       // The plugin waits for the target, whose own deadlines count.
       configuration.responseTimeout = .hours(24)
       configuration.bodyTimeout = nil
@@ -73,7 +74,8 @@ final class PluginService: Sendable {
         dialer: dialer, on: eventLoop, hop: nil, configuration: configuration, logger: place.logger)
     case .http2:
       var configuration = HTTP2Upstream.Configuration.defaults
-      configuration.patience = patience
+      configuration.patience = isProgram ? patience : .zero
+      configuration.connectTimeout = patience
       configuration.farEnd = .gateway
       return HTTP2Upstream(
         dialer: dialer, on: eventLoop, hop: nil, configuration: configuration, logger: place.logger)

@@ -35,6 +35,8 @@ final class PluginRig: Sendable {
     link = try Self.transports.link("loopback:plugins-\(UInt64.random(in: 0 ... .max))")
     self.plugins = try plugins.enumerated().map { index, address in
       var own = PluginSettings(name: "plugin-\(index)")
+      // Its start may take long on a busy machine.
+      own.timeout = .seconds(60)
       settings(&own)
       return Plugin(
         own,

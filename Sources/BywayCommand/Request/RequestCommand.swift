@@ -90,7 +90,8 @@ struct RequestCommand: AsyncParsableCommand {
           return next
         })
     }
-    let logger = DaemonLogHandler.logger("byway.request")
+    var logger = DaemonLogHandler.logger("byway.request")
+    logger.logLevel = .notice
     for text in interceptor {
       try interceptors.append(
         OptionValue.of("--interceptor") { try plugins.plugin(text, upgrades: [], logger: logger).plugin })
