@@ -115,6 +115,9 @@ import Testing
     let last = Mutex<Request?>(nil)
     let plugin = try await TestPlugin(in: folder) { request in
       last.withLock { $0 = request }
+      var bare = request
+      bare.head.headerFields[.bywayExchange] = nil
+      #expect(try await hops.forward(bare).status == .forbidden)
       // Its own requests belong to the exchange as well.
       var own = request
       own.head.path = "/own"
