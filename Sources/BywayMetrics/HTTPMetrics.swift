@@ -85,7 +85,7 @@ public final class HTTPMetrics: ExchangeObserver {
     var begun = RecentTable<RequestLabels, any MeterHandler>()
     var sent = RecentTable<Way, Sent>()
     var ended = RecentTable<Kind, Ended>()
-    /// Those of named devices, apart from the others, so that many devices leave room for these.
+    /// The series of named devices. They have a table of their own, so that many devices leave room for the other series.
     var endedAtDevices = RecentTable<Kind, Ended>(limit: 3000)
     var devices = DeviceLabels()
   }

@@ -31,7 +31,7 @@ public final class PseudoTerminalLine: Sendable {
   public enum Rates: Sendable, Hashable {
     /// The one of its configuration, whatever programs set.
     case fixed
-    /// Those that programs set on the devices; that of the configuration until they do. If the ends have different rates, each reads
+    /// The rates that programs set on the devices; that of the configuration until they do. If the ends have different rates, each reads
     /// other bytes than were sent, as a UART does.
     case ofPrograms
   }

@@ -50,7 +50,7 @@ struct MismatchedReceiver: Sendable {
   private var character: Character?
   /// When the last character ended. The line is high from then.
   private var quietFrom = 0.0
-  /// From when the receiver looks for an edge.
+  /// The time from which the receiver looks for an edge.
   private var freeFrom = 0.0
 
   init(sent: Double, read: Double, bitsPerCharacter: Int) {

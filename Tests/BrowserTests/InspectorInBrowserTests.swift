@@ -204,7 +204,7 @@ import UnixTransport
   }
 
   @Test(
-    "one menu has what concerns files, and in a narrow window also the rare actions; the line's panel shows four figures"
+    "the menu has the actions for files, and in a narrow window also the rare ones; the line's panel shows four figures"
   )
   func menus() async throws {
     let rig = try await InspectorRig { _ in Response(status: .ok) }

@@ -88,7 +88,7 @@ import Testing
     #expect(lines[4].hasPrefix("  byway doctor serial:\(folder["printer"])  finds out"))
   }
 
-  @Test("of a daemon of another user, it does not claim to know what it uses")
+  @Test("the overview does not guess which adapters the daemon of another user has")
   func silent() {
     let lines = lines([.silent(name: "local", reason: "runs as another user")], [Self.adapter])
     #expect(
@@ -131,7 +131,7 @@ import Testing
     #expect(self.lines([proxy(links)], [])[0].hasSuffix("link unix:/2 up, 6 more"))
   }
 
-  @Test("what a daemon says about itself cannot control the terminal")
+  @Test("text of a daemon cannot control the terminal")
   func hostile() {
     let links: [JSON] = [["name": "unix:/\u{1B}[2J", "device": "\u{1B}]0;x\u{7}", "state": "\u{9B}31m"]]
     let lines = lines([proxy(links, name: "\u{1B}c", listens: "http://\u{1B}[31m:80")], [])

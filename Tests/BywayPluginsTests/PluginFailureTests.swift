@@ -6,7 +6,7 @@ import Synchronization
 import TestTools
 import Testing
 
-/// What happens to requests when their plugin fails.
+/// Requests whose plugin fails.
 @Suite("Failing plugins", .timeLimit(.minutes(2))) struct PluginFailureTests {
   /// Commands whose output is no HTTP/2, or that never answer, and a program that does not exist.
   static let broken = [

@@ -68,7 +68,9 @@ import Testing
     #expect(carried.counters.framingErrors == (byte == 0 ? 1 : 0))
   }
 
-  @Test("what is read does not depend on how often the line is asked", arguments: [(115_200, 9600), (9600, 115_200)])
+  @Test(
+    "a reader at another rate gets the same bytes however often it polls",
+    arguments: [(115_200, 9600), (9600, 115_200)])
   func steps(sent: Int, read: Int) {
     let seldom = carry(Self.text, sent: sent, read: read, step: .seconds(1))
     for step in [Duration.microseconds(37), .microseconds(130), .milliseconds(3)] {

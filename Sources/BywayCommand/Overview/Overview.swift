@@ -53,7 +53,7 @@ struct Overview {
     return Self.shortened(TextColumns.lines(rows).lines, "more adapters: byway ports")
   }
 
-  /// What is known about an adapter that no daemon names. A daemon that did not answer may use it.
+  /// The facts about an adapter that no daemon names. A daemon that did not answer may use it.
   private var doubt: String {
     daemons.contains { if case .silent = $0 { true } else { false } } ? "" : "no daemon uses it"
   }

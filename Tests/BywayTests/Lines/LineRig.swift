@@ -78,7 +78,7 @@ final class LineRig {
     return line
   }
 
-  /// One direction of the wire.
+  /// A direction of the wire.
   private struct Wire {
     let rate: Double?
     var queue = ByteBuffer()

@@ -52,7 +52,8 @@ import Testing
     #expect(run.response.status == "200")
   }
 
-  @Test("on an idle line, the recorded arrival and response are within 3 ms of those at the server") func idle() throws {
+  @Test("on an idle line, the recorded arrival and response are within 3 ms of those at the server")
+  func idle() throws {
     for number in 0..<12 {
       let run = try begin("/\(number)")
       try finish(run)
@@ -65,7 +66,8 @@ import Testing
     }
   }
 
-  @Test("behind an upload, a request is recorded as queued, and its recorded arrival is within 5 ms") func upload() throws {
+  @Test("behind an upload, a request is recorded as queued, and its recorded arrival is within 5 ms")
+  func upload() throws {
     line.answer = .hangs
     let upload = try begin("/upload", "POST", isComplete: false)
     let request = try #require(upload.response.request)
