@@ -60,12 +60,12 @@ extension PooledUpstream {
   }
 
   private func budget(until deadline: NIODeadline?) -> RequestLife.Budget {
-    let rules = pool.rules
-    let isPatient = rules.patience > .zero
+    let patience = pool.rules.patience
+    let isPatient = patience > .zero
     return RequestLife.Budget(
-      patience: isPatient ? rules.patience : rules.connectTimeout + .seconds(1),
+      patience: isPatient ? patience : pool.rules.connectTimeout + .seconds(1),
       // Where the remote end dials, no attempt fails by itself, so there is no first failure that could be final.
-      isPatient: isPatient || rules.isAwaited, queueing: limits.queueing, response: limits.response,
+      isPatient: isPatient || pool.rules.isAwaited, queueing: limits.queueing, response: limits.response,
       deadline: deadline ?? .distantFuture)
   }
 
