@@ -52,6 +52,34 @@ import Testing
     await house.stop()
   }
 
+  @Test("the event stream reports injected faults once, and again when they change")
+  func reported() async throws {
+    let house = try await house()
+    #expect(try await addFault(house, #"{"path":"/a","status":503}"#).status == 200)
+    func get() async throws {
+      _ = try await house.client.execute(Request(url: "http://localhost/")).body.collect(upTo: 1000)
+    }
+    try await get()
+    let head = HTTPRequest(method: .get, scheme: "http", authority: "localhost:4040", path: "/api/events")
+    var text = ""
+    var steps = 0
+    for try await chunk in try await house.feed.respond(to: Request(head)).body {
+      text += String(buffer: chunk)
+      guard text.ranges(of: "event: exchanges\n").count > steps else { continue }
+      steps += 1
+      if steps == 3 { break }
+      if steps == 2 {
+        #expect(try await house.ask(.post, "/api/faults/1/remove", token: house.feed.token).status == 200)
+      }
+      try await get()
+    }
+    let reports = text.split(separator: "\n\n").filter { $0.contains("event: faults") }
+    #expect(reports.count == 2, "\(text)")
+    #expect(
+      reports.first?.contains(#""rules":1"#) == true && reports.last?.contains(#""rules":0"#) == true, "\(reports)")
+    await house.stop()
+  }
+
   @Test("a fault rule cuts a response after a number of bytes, and the error says so")
   func cut() async throws {
     let house = try await house()

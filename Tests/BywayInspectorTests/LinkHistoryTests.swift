@@ -7,14 +7,17 @@ import Testing
 @Suite("History of links") struct LinkHistoryTests {
   private var history = LinkHistory()
 
-  private func snapshot(_ state: String, sent: UInt64? = nil, running: Int = 0, _ name: String = "l") -> LinkSnapshot {
+  private func snapshot(
+    _ state: String, sent: UInt64? = nil, running: Int = 0, _ name: String = "l", upstream: String? = nil
+  ) -> LinkSnapshot {
     let line = sent.map { sent in
       var line = LineStatistics()
       line.sentBytes = sent
       return line
     }
     return LinkSnapshot(
-      name: name, address: "serial:/dev/x", state: state, since: nil, reason: nil, running: running, openings: nil,
+      name: name, address: "serial:/dev/x", upstream: upstream, state: state, since: nil, reason: nil, running: running,
+      openings: nil,
       losses: nil, line: line)
   }
 
@@ -33,6 +36,24 @@ import Testing
       history.look([snapshot("up", running: running)], at: time)
     }
     #expect(history.entries.first?.samples.map(\.running) == [1, 1])
+  }
+
+  @Test("a link without a connection has samples without bytes")
+  mutating func disconnected() {
+    var before = snapshot("up", sent: 0)
+    before.line?.receivedBytes = 500
+    history.look([before], at: 1)
+    history.look([snapshot("down", running: 1)], at: 2)
+    let sample = history.entries.first?.samples.last
+    #expect(sample?.sent == 0 && sample?.received == 0 && sample?.running == 1)
+  }
+
+  @Test("a page is told when a link gets its name in the records of exchanges")
+  mutating func named() {
+    history.look([snapshot("up")], at: 1)
+    let version = history.version
+    history.look([snapshot("up", upstream: "serial:/dev/x?baud=9600")], at: 2)
+    #expect(history.version > version)
   }
 
   @Test("a change of a link's state is an event, and an unchanged state is not")

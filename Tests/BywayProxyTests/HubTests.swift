@@ -36,13 +36,13 @@ import Testing
   }
 
   private func gateway(
-    _ name: String, at link: String, title: String? = nil, says text: String? = nil
+    _ name: String, at link: String, title: String? = nil, says text: String? = nil, logger: Logger? = nil
   ) async throws -> Gateway {
     var configuration = GatewayConfiguration(
       links: [try transports.link(link)],
       origin: .handler { _ in Response(status: .ok, body: Body("the \(text ?? name)")) })
     configuration.claim = DeviceClaim(name: DeviceName(name), title: title.flatMap { DeviceText($0) })
-    configuration.logger = quiet
+    configuration.logger = logger ?? quiet
     let gateway = try await Gateway.start(configuration)
     _ = Ending { await gateway.stop(within: .zero) }
     return gateway
@@ -347,5 +347,35 @@ import Testing
         logged.messages.contains("Refused gateway: claims 'camera', its certificate is for '\(certified)'.")
       })
     #expect(try await get("camera", of: proxy).hasPrefix("421"))
+  }
+
+  @Test("a refused gateway logs the reason of the hub", arguments: [true, false])
+  func refused(isCertified: Bool) async throws {
+    let certificates = try await Certificates()
+    let port = try Endpoint.freePort()
+    let hub = "tls://127.0.0.1:\(port)?\(certificates.server.options)&ca=\(certificates.authority)"
+    _ = try await start(try proxy(hubs: ["\(hub)&open=listen"]))
+    let identity = try await certificates.issue("liar", names: isCertified ? "DNS:other" : "IP:127.0.0.1")
+    let logged = LogRecord()
+    _ = try await gateway(
+      "camera", at: "tls://127.0.0.1:\(port)?\(identity.options)&ca=\(certificates.authority)&open=dial",
+      logger: logged.logger)
+    let reason = "Refused gateway: claims 'camera', its certificate is for \(isCertified ? "'other'" : "no name")."
+    #expect(
+      try await eventually {
+        logged.all.contains { $0.hasPrefix("warning The other end closes the link") && $0.contains(reason) }
+      }, "\(logged.all)")
+  }
+
+  @Test("a gateway whose hub stops logs no reason, because there is none")
+  func stopped() async throws {
+    let port = try Endpoint.freePort()
+    let proxy = try await start(try proxy(hubs: ["tcp://127.0.0.1:\(port)?open=listen"]))
+    let logged = LogRecord()
+    _ = try await gateway("printer", at: "tcp://127.0.0.1:\(port)?open=dial", logger: logged.logger)
+    #expect(try await eventually { try await get("printer", of: proxy) == "200 the printer" })
+    await proxy.stop(within: .zero)
+    #expect(try await eventually { logged.messages.contains { $0.hasPrefix("Link ") && !$0.hasPrefix("Link open") } })
+    #expect(!logged.messages.contains("The other end closes the link"), "\(logged.all)")
   }
 }

@@ -1,5 +1,6 @@
-import Byway
 import Testing
+
+@testable import Byway
 
 @Suite struct LinkAddressTests {
   @Test("an address is split into scheme, authority, path and options")
@@ -11,6 +12,13 @@ import Testing
     #expect(address[option: "ca"] == "/etc/ca.pem")
     #expect(address[option: "name"] == "x y")
     #expect(address.description == "TLS://user@host:7000/a/b?ca=/etc/ca.pem&name=x%20y")
+  }
+
+  @Test("the public name of an address has no options, and that of other text is the text")
+  func publicName() {
+    #expect(LinkAddress.publicName(of: "unix:/l?mode=0600") == "unix:/l")
+    #expect(LinkAddress.publicName(of: "exec:ssh host secret") == "exec:ssh")
+    #expect(LinkAddress.publicName(of: "the inspector") == "the inspector")
   }
 
   @Test("a path without an authority is kept unchanged")

@@ -195,7 +195,7 @@ extension EndToEnd {
         audit.contains("\"reason\":\"wrong login\",\"user\":\"carol\",\"device\":\"printer\",\"peer\":\"127.0.0.1\""))
       #expect(try folder.permissions(of: "audit.log") == 0o640)
       let access = try String(contentsOfFile: folder["access.log"], encoding: .utf8)
-      #expect(access.contains("- - bob@example.org [") && access.contains("- - - ["))
+      #expect(access.contains("127.0.0.1 - bob@example.org [") && access.contains("127.0.0.1 - - ["))
       for file in ["audit.log", "access.log", "trace.har"] {
         let text = try String(contentsOfFile: folder[file], encoding: .utf8)
         for secret in ["secret-", Data("carol:secret-carol".utf8).base64EncodedString()] {

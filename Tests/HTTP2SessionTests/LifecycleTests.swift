@@ -98,6 +98,14 @@ import Testing
     #expect(pair.toClient.failure == nil && pair.toServer.failure == nil)
   }
 
+  @Test("the reason in a GOAWAY is cut to 256 bytes, and has no control characters") func goAwayReason() {
+    let pair = Pair()
+    pair.exchange()
+    pair.server.goAway(.noError, because: "a\u{1B}b" + String(repeating: "x", count: 300))
+    pair.exchange()
+    #expect(pair.toClient.contains(.goAway(last: 0, .noError, debug: "a?b" + String(repeating: "x", count: 253))))
+  }
+
   @Test("a violation after a sent GOAWAY is reported, even with the same code") func violationAfterGoAway() {
     let client = RawClient()
     client.answers = false

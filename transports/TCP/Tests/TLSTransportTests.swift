@@ -71,8 +71,24 @@ import TransportTestSupport
         let near = try LinkAddress("tls://127.0.0.1:\(port)?ca=\(ca.authority)&\(own.options)")
         try? await transport.connect(to: near, context: context).close().get()
         #expect(warnings() == 2 * count, "\(record.all)")
+        _ = try await listener.reread()
+        #expect(warnings() == 3 * count, "\(record.all)")
         await listener.close()
       }
+    }
+  }
+
+  @Test("warns of an own certificate that is not valid yet")
+  func ownFuture() async throws {
+    try await withParties { ca, _, _ in
+      let record = LogRecord()
+      let context = LinkContext(
+        group: MultiThreadedEventLoopGroup.singleton, logger: record.logger, deadline: .now() + .seconds(10))
+      let future = try await ca.issueForTheFuture("future")
+      let listener = try await transport.listen(
+        on: LinkAddress("tls://127.0.0.1:0?\(future.options)"), context: context)
+      #expect(record.all.contains { $0.hasPrefix("warning This end's certificate is not valid yet") }, "\(record.all)")
+      await listener.close()
     }
   }
 
