@@ -19,10 +19,16 @@ struct Endpoint {
     self.port = port
   }
 
-  /// The loopback addresses of the host. `localhost` is not looked up: a resolver with another answer must not lead off this
-  /// machine (RFC 6761 §6.3).
+  /// Whether the host is `localhost`, or a name below it. These are not looked up: a resolver with another answer must not lead
+  /// off this machine, and many resolvers know only `localhost` (RFC 6761 §6.3).
+  var isLoopbackName: Bool {
+    let host = host.lowercased()
+    return host == "localhost" || host.hasSuffix(".localhost")
+  }
+
+  /// The loopback addresses of the host.
   var loopbackAddresses: [SocketAddress] {
-    let candidates = host.lowercased() == "localhost" ? ["127.0.0.1", "::1"] : [host]
+    let candidates = isLoopbackName ? ["127.0.0.1", "::1"] : [host]
     return candidates.compactMap { try? SocketAddress(ipAddress: $0, port: port) }.filter(\.isLoopback)
   }
 }

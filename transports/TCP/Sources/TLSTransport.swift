@@ -66,7 +66,12 @@ public struct TLSTransport: Transport {
 
   /// Makes the steps of the network one by one, for an examination.
   private func reach(_ endpoint: Endpoint, _ context: LinkContext, _ journal: LinkJournal) async throws {
-    let addresses = try await context.make(NameCheck(host: endpoint.host, port: endpoint.port))
+    let addresses =
+      if endpoint.isLoopbackName {
+        endpoint.loopbackAddresses
+      } else {
+        try await context.make(NameCheck(host: endpoint.host, port: endpoint.port))
+      }
     let place = "\(LinkAddress.HostPort(host: endpoint.host, port: endpoint.port))"
     journal.reached = try await context.make(ReachCheck(to: place, of: context.peer.name, at: addresses))
   }
@@ -80,6 +85,7 @@ public struct TLSTransport: Transport {
     let deadline = context.deadline
     do {
       let (channel, agreed) = try await ClientBootstrap(group: context.group)
+        .resolver(endpoint.isLoopbackName ? LoopbackResolver(eventLoop: context.group.any()) : nil)
         .channelOption(.tcpOption(.tcp_nodelay), value: 1)
         .connectTimeout(deadline - .now())
         .connect(host: endpoint.host, port: endpoint.port) { channel in

@@ -12,7 +12,10 @@ import TransportTestSupport
 
   @Test(
     "refuses other machines, and refers to tls:",
-    arguments: ["192.0.2.1", "0.0.0.0", "[::]", "[2001:db8::1]", "example.com", "localhost.example.com", "128.0.0.1"])
+    arguments: [
+      "192.0.2.1", "0.0.0.0", "[::]", "[2001:db8::1]", "example.com", "localhost.example.com", "printerlocalhost",
+      "128.0.0.1",
+    ])
   func refusesOthers(_ host: String) async throws {
     let address = try LinkAddress("tcp://\(host):7000")
     let error = await bywayError { try transport.check(address) }
@@ -39,7 +42,8 @@ import TransportTestSupport
   }
 
   @Test(
-    "accepts all forms of a loopback address", arguments: ["127.0.0.1", "127.1.2.3", "localhost", "LOCALHOST", "[::1]"])
+    "accepts all forms of a loopback address",
+    arguments: ["127.0.0.1", "127.1.2.3", "localhost", "LOCALHOST", "printer.localhost", "[::1]"])
   func acceptsLoopback(_ host: String) throws {
     try transport.check(LinkAddress("tcp://\(host):7000"))
   }

@@ -92,6 +92,15 @@ import TransportTestSupport
     }
   }
 
+  @Test("a name below localhost is this machine, whatever the resolver knows")
+  func loopbackName() async throws {
+    try await withListener(names: "DNS:printer.localhost") { ca, listener in
+      let port = try #require(try listener.address.hostPort().port)
+      let address = try LinkAddress("tls://Printer.localhost:\(port)?ca=\(ca.authority)")
+      try await transport.connect(to: address, context: .test()).close().get()
+    }
+  }
+
   @Test("verifies the configured name, or the host")
   func names() async throws {
     try await withListener(names: "DNS:gateway.example") { ca, listener in
