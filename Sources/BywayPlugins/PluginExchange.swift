@@ -1,4 +1,5 @@
 import Byway
+import BywayInterceptors
 import HTTPTypes
 import NIOCore
 import Synchronization

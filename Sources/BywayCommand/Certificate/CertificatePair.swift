@@ -14,6 +14,9 @@ struct CertificatePair {
     key = "\(base).key"
   }
 
+  /// Returns the options of a tls: address for this certificate and an authority.
+  func options(ca: String) -> String { "cert=\(certificate)&key=\(key)&ca=\(ca)" }
+
   /// Writes both files. Each appears complete, or not at all; a key is never readable by others, not even for a moment.
   /// - Throws: ``CommandFailure`` if a file exists and is not to be replaced, or cannot be written.
   func write(certificate text: String, key keyText: String, replacing: Bool) throws(CommandFailure) {

@@ -22,11 +22,10 @@ enum CertificateText {
     _ names: CertificateNames, _ pair: CertificatePair, until expiry: Int, _ files: CertificateFileOptions
   ) -> String {
     let ca = files.authority.certificate
-    let options = "cert=\(pair.certificate)&key=\(pair.key)&ca=\(ca)"
     return """
       \(pair.certificate) is valid for \(names.texts.joined(separator: ", ")) until \(TrustText.date(expiry)).
       On the device, with \(pair.certificate), \(pair.key) and \(ca), accept the holders of certificates of this authority:
-        byway gateway --origin http://127.0.0.1:80 --link \(ShellWord.quoted("tls://0.0.0.0:7000?\(options)"))
+        byway gateway --origin http://127.0.0.1:80 --link \(ShellWord.quoted("tls://0.0.0.0:7000?\(pair.options(ca: ca))"))
       If the device has a service of https with this certificate, trust it at the other end of the link:
         byway trust add \(ShellWord.of(names.file)) \(ShellWord.of(ca))
 
@@ -37,11 +36,10 @@ enum CertificateText {
     _ name: String, _ pair: CertificatePair, until expiry: Int, _ files: CertificateFileOptions
   ) -> String {
     let ca = files.authority.certificate
-    let options = "cert=\(pair.certificate)&key=\(pair.key)&ca=\(ca)"
     return """
       \(pair.certificate) is valid for \(name) until \(TrustText.date(expiry)).
       To use a device that listens with a certificate of this authority, with \(pair.certificate), \(pair.key) and \(ca):
-        byway request --link \(ShellWord.quoted("tls://NAME:7000?\(options)")) http://localhost/
+        byway request --link \(ShellWord.quoted("tls://NAME:7000?\(pair.options(ca: ca))")) http://localhost/
       To log in to a proxy that listens with such a certificate and this authority as ca=:
         curl --cert \(ShellWord.of(pair.certificate)) --key \(ShellWord.of(pair.key)) --cacert \(ShellWord.of(ca)) https://NAME:8443/
 

@@ -26,8 +26,7 @@ enum ControlFolders {
   /// Returns the place for the socket of a daemon with this name, and makes its folder.
   /// - Throws: ``CommandFailure`` if no place can be used.
   static func own(_ name: String) throws(CommandFailure) -> Place {
-    // systemd has made it; if there are several, colons separate them.
-    if let folder = Environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first.map(String.init) {
+    if let folder = Environment.runtimeFolder {
       guard folder.hasPrefix("/"), try trusted({ () throws(BywayError) in try TrustedFolder.existing(folder) }) != nil
       else {
         throw CommandFailure(

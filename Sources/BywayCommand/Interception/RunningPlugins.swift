@@ -29,8 +29,7 @@ struct RunningPlugins {
 
   /// The folder of the service, or of the login session. Plugins of other services have no access to a private /tmp.
   private static var parent: String? {
-    let folder = Environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first.map(String.init)
-    return (folder ?? Environment["XDG_RUNTIME_DIR"]).flatMap { $0.hasPrefix("/") ? $0 : nil }
+    (Environment.runtimeFolder ?? Environment["XDG_RUNTIME_DIR"]).flatMap { $0.hasPrefix("/") ? $0 : nil }
   }
 
   /// Lets the plugins that are no longer used finish their exchanges.

@@ -1,12 +1,13 @@
-import HTTPTypes
+package import HTTPTypes
 
 extension HTTPField.Name {
-  private static func known(_ name: StaticString) -> HTTPField.Name {
+  /// Returns the name of a field. The text is a valid name.
+  package static func known(_ name: StaticString) -> HTTPField.Name {
     HTTPField.Name("\(name)") ?? .contentType
   }
 
   /// A proxy's mark of a request that came in absolute form.
-  static let targetForm = known("byway-target-form")
+  package static let targetForm = known("byway-target-form")
   /// RFC 9530.
   static let contentDigest = known("content-digest")
   static let reprDigest = known("repr-digest")
