@@ -67,7 +67,7 @@ let package = Package(
     "SerialTransport",
     "SSHTransport", "LoopbackTransport", "DescriptorTransport",
   ].map { .library(name: $0, targets: [$0]) } + [
-    .library(name: "BywayTesting", targets: ["BywayTesting", "LineDevices", "LineEmulation"]),
+    .library(name: "BywayTesting", targets: ["BywayTesting", "BywayLineDevices", "BywayLineEmulation"]),
     .executable(name: "byway", targets: ["byway"]),
   ],
   dependencies: [
@@ -86,97 +86,105 @@ let package = Package(
   ],
   targets: [
     // Helpers for every module: files, texts and times without Foundation.
-    source("Primitives", []),
+    source("BywayPrimitives", []),
 
     // State machines without I/O, clock or lock.
     .systemLibrary(
-      name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
-    source("LineLayer", []),
-    source("HTTPWire", ["Primitives", nioCore, httpTypes]),
-    source("HTTP1Session", ["HTTPWire", nioCore]),
-    source("HTTP2Session", ["HTTPWire", "Primitives", "CNGHTTP2", nioCore]),
-    source("LineEmulation", []),
+      name: "CBywayNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+    source("BywayLineLayer", []),
+    source("BywayHTTPWire", ["BywayPrimitives", nioCore, httpTypes]),
+    source("BywayHTTP1Session", ["BywayHTTPWire", nioCore]),
+    source("BywayHTTP2Session", ["BywayHTTPWire", "BywayPrimitives", "CBywayNGHTTP2", nioCore]),
+    source("BywayLineEmulation", []),
     // Conformance tests for one end of a line, as text that programs in any language can read.
     .target(
-      name: "LineConformance", dependencies: ["LineLayer", "Primitives"], resources: [.embedInCode("Scripts")],
+      name: "BywayLineConformance", dependencies: ["BywayLineLayer", "BywayPrimitives"],
+      resources: [.embedInCode("Scripts")],
       swiftSettings: settings),
 
     // The core, which users import.
     source(
       "Byway",
       [
-        "LineLayer", "HTTPWire", "HTTP1Session", "HTTP2Session", "Primitives", nioCore, nioPosix, httpTypes, logging,
+        "BywayLineLayer", "BywayHTTPWire", "BywayHTTP1Session", "BywayHTTP2Session", "BywayPrimitives", nioCore,
+        nioPosix, httpTypes, logging,
         crypto,
       ]),
 
     // Devices by their names, and hubs that their gateways dial.
-    source("BywayDevices", ["Byway", "HTTPWire", "LineLayer", "Primitives", nioCore, logging]),
+    source("BywayDevices", ["Byway", "BywayHTTPWire", "BywayLineLayer", "BywayPrimitives", nioCore, logging]),
 
     // TLS for links and origins.
     source(
-      "BywayTLS", ["Byway", "HTTPWire", "Primitives", nioCore, nioPosix, nioSSL, nioTLS, httpTypes, logging, crypto]),
+      "BywayTLS",
+      ["Byway", "BywayHTTPWire", "BywayPrimitives", nioCore, nioPosix, nioSSL, nioTLS, httpTypes, logging, crypto]),
 
     // The gateway and the proxy.
     source(
       "BywayGateway",
       [
-        "Byway", "BywayDevices", "BywayTLS", "LineLayer", "HTTPWire", "Primitives", nioCore, nioPosix,
+        "Byway", "BywayDevices", "BywayTLS", "BywayLineLayer", "BywayHTTPWire", "BywayPrimitives", nioCore, nioPosix,
         nioConcurrencyHelpers, httpTypes, logging,
       ]),
     source(
       "BywayProxy",
       [
-        "Byway", "BywayDevices", "LineLayer", "HTTP1Session", "HTTPWire", "Primitives", nioCore, nioPosix, httpTypes,
+        "Byway", "BywayDevices", "BywayLineLayer", "BywayHTTP1Session", "BywayHTTPWire", "BywayPrimitives", nioCore,
+        nioPosix, httpTypes,
         logging, crypto,
       ]),
-    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "CBywayZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     source(
       "BywayInterceptors",
-      ["Byway", "HTTPWire", "Primitives", "CZlib", nioCore, nioPosix, httpTypes, logging, crypto]),
+      ["Byway", "BywayHTTPWire", "BywayPrimitives", "CBywayZlib", nioCore, nioPosix, httpTypes, logging, crypto]),
     // Interceptors that are programs of their own.
     source(
       "BywayPlugins", ["Byway", "BywayInterceptors", "BywayProxy", nioCore, nioPosix, httpTypes, logging], small),
     source(
-      "TLSInterception", ["Byway", "BywayProxy", "BywayTLS", "HTTPWire", nioCore, nioSSL, logging, crypto, x509, asn1],
+      "BywayTLSInterception",
+      ["Byway", "BywayProxy", "BywayTLS", "BywayHTTPWire", nioCore, nioSSL, logging, crypto, x509, asn1],
       small),
     // A live view of exchanges.
     .target(
       name: "BywayInspector",
-      dependencies: ["Byway", "BywayInterceptors", "HTTPWire", "LineLayer", "Primitives", nioCore, httpTypes],
+      dependencies: [
+        "Byway", "BywayInterceptors", "BywayHTTPWire", "BywayLineLayer", "BywayPrimitives", nioCore, httpTypes,
+      ],
       resources: [.embedInCode("Page")], swiftSettings: settings),
     // Diagnosis of links, with additional checks in the transports.
     source(
-      "BywayDoctor", ["Byway", "LineLayer", "Primitives", nioCore, nioPosix, httpTypes], small),
+      "BywayDoctor", ["Byway", "BywayLineLayer", "BywayPrimitives", nioCore, nioPosix, httpTypes], small),
     source("BywayWebSocket", ["Byway", nioCore, nioPosix, nioWebSocket, httpTypes]),
-    .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
+    .systemLibrary(name: "CBywayPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
     // The only library here that needs Foundation and the list of public suffixes.
     source(
-      "BywayURLSession", ["Byway", "BywayInterceptors", "HTTPWire", "Primitives", "CPSL", nioCore, nioPosix, httpTypes]),
+      "BywayURLSession",
+      ["Byway", "BywayInterceptors", "BywayHTTPWire", "BywayPrimitives", "CBywayPSL", nioCore, nioPosix, httpTypes]),
     // Metrics for any backend of swift-metrics, and the backend of the command.
-    source("BywayMetrics", ["Byway", "LineLayer", coreMetrics, nioCore]),
-    source("PrometheusText", [coreMetrics]),
+    source("BywayMetrics", ["Byway", "BywayLineLayer", coreMetrics, nioCore]),
+    source("BywayPrometheusText", [coreMetrics]),
     // Gateways, proxies and clients in groups of swift-service-lifecycle.
     source("BywayService", ["Byway", "BywayGateway", "BywayProxy", serviceLifecycle]),
-    source("BywayTesting", ["Byway", "Primitives", nioCore, nioPosix, logging]),
+    source("BywayTesting", ["Byway", "BywayPrimitives", nioCore, nioPosix, logging]),
     // An emulated line between pseudo-terminals.
-    .systemLibrary(name: "CPseudoTerminal"),
-    source("LineDevices", ["LineEmulation", "Primitives", "CPseudoTerminal"]),
+    .systemLibrary(name: "CBywayPseudoTerminal"),
+    source("BywayLineDevices", ["BywayLineEmulation", "BywayPrimitives", "CBywayPseudoTerminal"]),
 
     // Transports: one folder each; none imports another.
-    transport("Unix", "UnixTransport", ["Byway", "Primitives", nioCore, nioPosix]),
+    transport("Unix", "UnixTransport", ["Byway", "BywayPrimitives", nioCore, nioPosix]),
     transport(
-      "TCP", "TCPTransport", ["Byway", "BywayTLS", "Primitives", nioCore, nioPosix, nioSSL, logging]),
-    transport("Process", "ProcessTransport", ["Byway", "Primitives", nioCore, nioPosix, logging]),
+      "TCP", "TCPTransport", ["Byway", "BywayTLS", "BywayPrimitives", nioCore, nioPosix, nioSSL, logging]),
+    transport("Process", "ProcessTransport", ["Byway", "BywayPrimitives", nioCore, nioPosix, logging]),
     .systemLibrary(
-      name: "CSerialPort", pkgConfig: "libserialport", providers: [.apt(["libserialport-dev"])]),
+      name: "CBywaySerialPort", pkgConfig: "libserialport", providers: [.apt(["libserialport-dev"])]),
     transport(
-      "Serial", "SerialTransport", ["Byway", "CSerialPort", "Primitives", nioCore, nioPosix, logging]),
-    .systemLibrary(name: "CSSH2", pkgConfig: "libssh2", providers: [.apt(["libssh2-1-dev"])]),
+      "Serial", "SerialTransport", ["Byway", "CBywaySerialPort", "BywayPrimitives", nioCore, nioPosix, logging]),
+    .systemLibrary(name: "CBywaySSH2", pkgConfig: "libssh2", providers: [.apt(["libssh2-1-dev"])]),
     transport(
       "SSH", "SSHTransport",
-      ["Byway", "CSSH2", "Primitives", nioCore, nioPosix, logging, crypto, cryptoExtras]),
-    transport("Loopback", "LoopbackTransport", ["Byway", "Primitives", nioCore, nioPosix]),
-    transport("Descriptor", "DescriptorTransport", ["Byway", "Primitives", nioCore, nioPosix]),
+      ["Byway", "CBywaySSH2", "BywayPrimitives", nioCore, nioPosix, logging, crypto, cryptoExtras]),
+    transport("Loopback", "LoopbackTransport", ["Byway", "BywayPrimitives", nioCore, nioPosix]),
+    transport("Descriptor", "DescriptorTransport", ["Byway", "BywayPrimitives", nioCore, nioPosix]),
 
     // The command.
     source(
@@ -184,9 +192,10 @@ let package = Package(
       [
         "Byway", "BywayDevices", "BywayDoctor", "BywayGateway", "BywayInspector", "BywayInterceptors",
         "BywayMetrics", "BywayPlugins",
-        "BywayProxy", "BywayTLS", "HTTPWire", "LineConformance", "LineDevices", "LineEmulation", "LineLayer",
-        "Primitives",
-        "PrometheusText", "TLSInterception",
+        "BywayProxy", "BywayTLS", "BywayHTTPWire", "BywayLineConformance", "BywayLineDevices", "BywayLineEmulation",
+        "BywayLineLayer",
+        "BywayPrimitives",
+        "BywayPrometheusText", "BywayTLSInterception",
         coreMetrics,
         nioCore, nioPosix, nioSSL, httpTypes, logging, crypto, x509, asn1, argumentParser,
       ], small),
@@ -201,7 +210,7 @@ let package = Package(
     .executableTarget(
       name: "interceptor-benchmark",
       dependencies: [
-        "Byway", "BywayGateway", "BywayInterceptors", "LoopbackTransport", "Primitives", nioCore, httpTypes,
+        "Byway", "BywayGateway", "BywayInterceptors", "LoopbackTransport", "BywayPrimitives", nioCore, httpTypes,
       ],
       path: "Benchmarks/interceptors", swiftSettings: settings),
 
@@ -213,9 +222,11 @@ let package = Package(
 
     // Common code of several test targets.
     .target(
-      name: "TestTools", dependencies: ["Primitives", logging], path: "Tests/Support/Tools", swiftSettings: settings),
+      name: "TestTools", dependencies: ["BywayPrimitives", logging], path: "Tests/Support/Tools",
+      swiftSettings: settings),
     .target(
-      name: "TestWire", dependencies: ["Byway", "HTTPWire", "TestTools", nioCore, nioPosix], path: "Tests/Support/Wire",
+      name: "TestWire", dependencies: ["Byway", "BywayHTTPWire", "TestTools", nioCore, nioPosix],
+      path: "Tests/Support/Wire",
       swiftSettings: settings),
 
     // Listings of Markdown files that are not in an example or test: scripts/check-listings.
@@ -223,13 +234,13 @@ let package = Package(
       name: "Listings",
       dependencies: [
         "Byway", "BywayGateway", "BywayInterceptors", "BywayService", "BywayTLS", "BywayURLSession", "BywayWebSocket",
-        "LineDevices", "LineEmulation", "SerialTransport", "UnixTransport", serviceLifecycle, logging,
+        "BywayLineDevices", "BywayLineEmulation", "SerialTransport", "UnixTransport", serviceLifecycle, logging,
       ],
       path: "Tests/Listings", swiftSettings: settings),
 
     // Examples without a separate package.
     example("five-lines", ["Byway", "BywayGateway", "UnixTransport"]),
-    example("bad-line", ["Byway", "BywayGateway", "LineDevices", "LineEmulation", "SerialTransport"]),
+    example("bad-line", ["Byway", "BywayGateway", "BywayLineDevices", "BywayLineEmulation", "SerialTransport"]),
     example("interceptor", ["Byway", "BywayGateway", "LoopbackTransport", httpTypes]),
     example("offline-first", ["Byway", "BywayGateway", "BywayInterceptors", "LoopbackTransport", httpTypes]),
     example("mock-in-a-test", ["Byway", "BywayInterceptors", "LoopbackTransport", httpTypes]),
@@ -238,23 +249,23 @@ let package = Package(
 
     tests(
       "BywayTests",
-      ["Byway", "LineLayer", "HTTPWire", "TestWire", "TestTools", nioCore, nioEmbedded, httpTypes, logging]),
+      ["Byway", "BywayLineLayer", "BywayHTTPWire", "TestWire", "TestTools", nioCore, nioEmbedded, httpTypes, logging]),
     tests(
       "BywayDevicesTests",
       [
-        "Byway", "BywayDevices", "HTTPWire", "LoopbackTransport", nioCore, nioEmbedded, logging,
+        "Byway", "BywayDevices", "BywayHTTPWire", "LoopbackTransport", nioCore, nioEmbedded, logging,
       ]),
     tests(
       "BywayInspectorTests",
       [
-        "Byway", "BywayGateway", "BywayInspector", "BywayProxy", "HTTPWire", "LineLayer", "LoopbackTransport",
-        "Primitives", "TestTools", "TestWire", nioCore, httpTypes, logging,
+        "Byway", "BywayGateway", "BywayInspector", "BywayProxy", "BywayHTTPWire", "BywayLineLayer", "LoopbackTransport",
+        "BywayPrimitives", "TestTools", "TestWire", nioCore, httpTypes, logging,
       ]),
     tests(
       "BywayProxyTests",
       [
-        "Byway", "BywayDevices", "BywayGateway", "BywayInterceptors", "BywayProxy", "HTTPWire", "LineDevices",
-        "LineEmulation", "LineLayer", "TestTools",
+        "Byway", "BywayDevices", "BywayGateway", "BywayInterceptors", "BywayProxy", "BywayHTTPWire", "BywayLineDevices",
+        "BywayLineEmulation", "BywayLineLayer", "TestTools",
         "TestPeers", "TestWire", "LoopbackTransport", "SerialTransport", "TCPTransport", "UnixTransport", nioCore,
         nioPosix, nioEmbedded, httpTypes, logging,
       ]),
@@ -262,7 +273,7 @@ let package = Package(
       "BywayInterceptorsTests",
       [
         "Byway", "BywayGateway", "BywayInterceptors", "BywayProxy", "FuzzSupport", "InterceptorChecks",
-        "LoopbackTransport", "Primitives", "TCPTransport", "TestPeers", "TransportTestSupport", "UnixTransport",
+        "LoopbackTransport", "BywayPrimitives", "TCPTransport", "TestPeers", "TransportTestSupport", "UnixTransport",
         "TestTools",
         nioCore,
         httpTypes,
@@ -291,16 +302,17 @@ let package = Package(
     tests(
       "BywayURLSessionTests",
       [
-        "Byway", "BywayDevices", "BywayGateway", "BywayInterceptors", "BywayTLS", "BywayURLSession", "LineDevices",
-        "LineEmulation", "LoopbackTransport", "SerialTransport", "TestPeers", "URLSessionProbe", "TestTools", nioCore,
+        "Byway", "BywayDevices", "BywayGateway", "BywayInterceptors", "BywayTLS", "BywayURLSession", "BywayLineDevices",
+        "BywayLineEmulation", "LoopbackTransport", "SerialTransport", "TestPeers", "URLSessionProbe", "TestTools",
+        nioCore,
         nioPosix,
         httpTypes,
       ]),
     tests(
       "TLSInterceptionTests",
       [
-        "Byway", "BywayGateway", "BywayInterceptors", "BywayProxy", "BywayTLS", "HTTPWire",
-        "LoopbackTransport", "TCPTransport", "TLSInterception", "TestPeers", "UnixTransport", "TestTools", nioCore,
+        "Byway", "BywayGateway", "BywayInterceptors", "BywayProxy", "BywayTLS", "BywayHTTPWire",
+        "LoopbackTransport", "TCPTransport", "BywayTLSInterception", "TestPeers", "UnixTransport", "TestTools", nioCore,
         httpTypes, logging,
         crypto, x509,
         asn1,
@@ -314,16 +326,18 @@ let package = Package(
     tests(
       "BrowserTests",
       [
-        "Byway", "BywayDevices", "BywayGateway", "BywayInspector", "BywayProxy", "BywayWebSocket", "HTTPWire",
-        "LineDevices",
-        "LineEmulation", "LineLayer",
-        "Primitives", "SerialTransport", "TCPTransport", "TestPeers", "TestTools", "UnixTransport", nioCore, httpTypes,
+        "Byway", "BywayDevices", "BywayGateway", "BywayInspector", "BywayProxy", "BywayWebSocket", "BywayHTTPWire",
+        "BywayLineDevices",
+        "BywayLineEmulation", "BywayLineLayer",
+        "BywayPrimitives", "SerialTransport", "TCPTransport", "TestPeers", "TestTools", "UnixTransport", nioCore,
+        httpTypes,
         logging,
       ]),
     tests(
       "BywayMetricsTests",
       [
-        "Byway", "BywayGateway", "BywayMetrics", "LineLayer", "LoopbackTransport", "PrometheusText", "TestPeers",
+        "Byway", "BywayGateway", "BywayMetrics", "BywayLineLayer", "LoopbackTransport", "BywayPrometheusText",
+        "TestPeers",
         "TestTools", "TestWire", coreMetrics, nioCore, httpTypes,
       ]),
     tests(
@@ -334,19 +348,22 @@ let package = Package(
       ]),
     tests(
       "BywayGatewayTests",
-      ["Byway", "BywayGateway", "HTTPWire", "LoopbackTransport", nioCore, nioPosix, httpTypes, logging]),
+      ["Byway", "BywayGateway", "BywayHTTPWire", "LoopbackTransport", nioCore, nioPosix, httpTypes, logging]),
     tests(
       "ClientGatewayTests",
       [
-        "Byway", "BywayDevices", "BywayGateway", "LineDevices", "LineEmulation", "LoopbackTransport", "SerialTransport",
+        "Byway", "BywayDevices", "BywayGateway", "BywayLineDevices", "BywayLineEmulation", "LoopbackTransport",
+        "SerialTransport",
         "TransportTestSupport", "TestPeers", "TestTools", "TestWire", "UnixTransport", nioCore, nioPosix, httpTypes,
       ]),
     .testTarget(
-      name: "LineLayerTests", dependencies: ["FuzzSupport", "LineLayer", "LineEmulation"], exclude: ["Vectors"],
+      name: "LineLayerTests", dependencies: ["FuzzSupport", "BywayLineLayer", "BywayLineEmulation"],
+      exclude: ["Vectors"],
       swiftSettings: settings),
-    tests("LineConformanceTests", ["LineConformance", "LineLayer"]),
-    tests("HTTPWireTests", ["AuthorityChecks", "FuzzSupport", "HTTPWire", "TestTools", nioCore, httpTypes]),
-    tests("HTTP2SessionTests", ["FuzzSupport", "HTTP2Checks", "HTTP2Session", "HTTPWire", "TestTools", nioCore]),
+    tests("LineConformanceTests", ["BywayLineConformance", "BywayLineLayer"]),
+    tests("HTTPWireTests", ["AuthorityChecks", "FuzzSupport", "BywayHTTPWire", "TestTools", nioCore, httpTypes]),
+    tests(
+      "HTTP2SessionTests", ["FuzzSupport", "HTTP2Checks", "BywayHTTP2Session", "BywayHTTPWire", "TestTools", nioCore]),
     // Tests of the transports.
     .target(
       name: "TransportTestSupport", dependencies: ["Byway", "TestTools", nioCore, nioPosix, logging],
@@ -371,7 +388,7 @@ let package = Package(
       path: "transports/Process/Tests"),
     tests(
       "SerialTransportTests",
-      ["Byway", "Primitives", "SerialTransport", "TransportTestSupport", "TestTools", nioCore, nioPosix, logging],
+      ["Byway", "BywayPrimitives", "SerialTransport", "TransportTestSupport", "TestTools", nioCore, nioPosix, logging],
       path: "transports/Serial/Tests"),
     .executableTarget(
       name: "TerminalProbe", dependencies: ["SSHTransport", nioCore], path: "Tests/TerminalProbe",
@@ -379,7 +396,7 @@ let package = Package(
     tests(
       "SSHTransportTests",
       [
-        "Byway", "BywayTesting", "FuzzSupport", "Primitives", "SSHChecks", "SSHTransport", "TransportTestSupport",
+        "Byway", "BywayTesting", "FuzzSupport", "BywayPrimitives", "SSHChecks", "SSHTransport", "TransportTestSupport",
         "TestPeers",
         "TerminalProbe", "TestTools", nioCore, nioPosix, logging, crypto,
       ],
@@ -403,35 +420,41 @@ let package = Package(
     tests(
       "BywayDoctorTests",
       [
-        "Byway", "BywayDoctor", "BywayGateway", "LineDevices", "LineEmulation", "LineLayer", "LoopbackTransport",
-        "Primitives", "ProcessTransport", "SSHTransport", "SerialTransport", "TCPTransport", "TestPeers", "TestTools",
+        "Byway", "BywayDoctor", "BywayGateway", "BywayLineDevices", "BywayLineEmulation", "BywayLineLayer",
+        "LoopbackTransport",
+        "BywayPrimitives", "ProcessTransport", "SSHTransport", "SerialTransport", "TCPTransport", "TestPeers",
+        "TestTools",
         "TransportTestSupport",
         "UnixTransport", nioCore, nioPosix, httpTypes, logging,
       ]),
-    tests("LineEmulationTests", ["LineEmulation"]),
-    tests("LineDevicesTests", ["LineDevices", "LineEmulation", "TestTools"]),
-    tests("PrimitivesTests", ["Primitives", "TestTools"]),
+    tests("LineEmulationTests", ["BywayLineEmulation"]),
+    tests("LineDevicesTests", ["BywayLineDevices", "BywayLineEmulation", "TestTools"]),
+    tests("PrimitivesTests", ["BywayPrimitives", "TestTools"]),
     // The checks of the fuzzers, which the tests also run.
     .target(name: "FuzzSupport", path: "Fuzz/Support", swiftSettings: settings),
-    checks("Authority", ["HTTPWire"]),
-    checks("HTTP1", ["HTTP1Session", "HTTPWire", nioCore]),
-    checks("HTTP2", ["HTTP1Checks", "HTTP2Session", "HTTPWire", nioCore]),
+    checks("Authority", ["BywayHTTPWire"]),
+    checks("HTTP1", ["BywayHTTP1Session", "BywayHTTPWire", nioCore]),
+    checks("HTTP2", ["HTTP1Checks", "BywayHTTP2Session", "BywayHTTPWire", nioCore]),
     checks("SSH", ["SSHTransport"]),
-    checks("Interceptor", ["Byway", "BywayInterceptors", "HTTPWire", "Primitives", nioCore, httpTypes, crypto]),
-    tests("HTTP1SessionTests", ["FuzzSupport", "HTTP1Checks", "HTTP1Session", "HTTPWire", "TestTools", nioCore]),
+    checks(
+      "Interceptor", ["Byway", "BywayInterceptors", "BywayHTTPWire", "BywayPrimitives", nioCore, httpTypes, crypto]),
+    tests(
+      "HTTP1SessionTests", ["FuzzSupport", "HTTP1Checks", "BywayHTTP1Session", "BywayHTTPWire", "TestTools", nioCore]),
     // Tests. Tests with real programs need the Debian packages in Tests/Support/README.md.
     .target(name: "TestPeers", dependencies: ["TestTools"], path: "Tests/Support/Peers", swiftSettings: settings),
     tests("InteropTests", ["TestPeers", "byway", "TestTools"]),
     tests(
       "EndToEndTests",
       [
-        "Byway", "LineDevices", "LineEmulation", "LineLayer", "SerialTransport", "TestPeers", "byway", "TestTools",
+        "Byway", "BywayLineDevices", "BywayLineEmulation", "BywayLineLayer", "SerialTransport", "TestPeers", "byway",
+        "TestTools",
         nioCore, nioPosix, logging,
       ]),
     tests(
       "BywayCommandTests",
       [
-        "Byway", "BywayCommand", "BywayDevices", "LineEmulation", "LineLayer", "Primitives", "TestPeers", "byway",
+        "Byway", "BywayCommand", "BywayDevices", "BywayLineEmulation", "BywayLineLayer", "BywayPrimitives", "TestPeers",
+        "byway",
         "LoopbackTransport", "ProcessTransport",
         "TCPTransport", "UnixTransport", "TestTools", nioCore, nioPosix, httpTypes, logging, argumentParser,
       ]),

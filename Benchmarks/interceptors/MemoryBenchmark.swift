@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// Measures memory while 1 GiB passes through each streaming interceptor. A client, a link and a gateway run in one process,
 /// a new one for each row. The exit status is 1 if the peak of a row is more than 64 MiB.

@@ -1,7 +1,7 @@
 // Measures the line layer alone: two ends that send, encode, decode and deliver, without a line or faults between them.
 
+import BywayLineLayer
 import Glibc
-import LineLayer
 
 /// Two ends that exchange their frames directly.
 struct Ends {

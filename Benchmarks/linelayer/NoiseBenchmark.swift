@@ -1,9 +1,9 @@
 // Measures the goodput of a noisy line with and without error correction, in virtual time, so the figures are the same on every
 // machine. This is the line layer alone; HTTP costs some thousandths more.
 
-import LineEmulation
+import BywayLineEmulation
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// Noise in every second period.
 struct Intermittent: LineFault {

@@ -1,5 +1,5 @@
+import BywayHTTPWire
 public import FuzzSupport
-import HTTPWire
 
 /// The properties of any authority, and of any pair of them.
 public enum AuthorityCheck {

@@ -1,6 +1,6 @@
+import BywayHTTP1Session
+import BywayHTTPWire
 public import FuzzSupport
-import HTTP1Session
-import HTTPWire
 import NIOCore
 
 /// The properties of a whole connection, for any actions of its peer and its owner, and any passing of time.

@@ -1,6 +1,6 @@
+import BywayHTTP1Session
+package import BywayHTTPWire
 import FuzzSupport
-import HTTP1Session
-package import HTTPWire
 import NIOCore
 
 /// A message as it was read. When it is written for the next hop, that hop must read the same message. A difference between

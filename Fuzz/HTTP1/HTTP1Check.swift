@@ -1,6 +1,6 @@
+import BywayHTTP1Session
+import BywayHTTPWire
 public import FuzzSupport
-import HTTP1Session
-import HTTPWire
 import NIOCore
 
 /// The properties of parsers for any bytes from an HTTP/1.1 client or server.

@@ -1,5 +1,5 @@
-package import HTTP1Session
-package import HTTPWire
+package import BywayHTTP1Session
+package import BywayHTTPWire
 import NIOCore
 
 /// The result of a parser for some input, in a form that does not depend on how the input was cut.

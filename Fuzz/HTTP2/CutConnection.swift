@@ -1,6 +1,6 @@
+import BywayHTTP2Session
+import BywayHTTPWire
 import FuzzSupport
-import HTTP2Session
-import HTTPWire
 import NIOCore
 
 /// A check that the bytes of a connection give the same events at once and in pieces.

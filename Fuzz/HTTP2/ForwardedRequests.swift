@@ -1,7 +1,7 @@
+import BywayHTTP2Session
+import BywayHTTPWire
 import FuzzSupport
 import HTTP1Checks
-import HTTP2Session
-import HTTPWire
 import NIOCore
 
 /// Requests that arrive by HTTP/1.1 and leave by HTTP/2, as through a proxy. The next hop must read exactly these, or refuse

@@ -1,5 +1,5 @@
+import BywayHTTP2Session
 public import FuzzSupport
-import HTTP2Session
 import NIOCore
 
 /// The properties of a session for any bytes from an HTTP/2 peer, and any actions of the session's owner.

@@ -1,6 +1,6 @@
+import BywayHTTP2Session
+import BywayHTTPWire
 import FuzzSupport
-import HTTP2Session
-import HTTPWire
 import NIOCore
 
 /// A session, its owner, and a peer that sends frames without following any rule. A script controls all three.

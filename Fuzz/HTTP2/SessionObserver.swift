@@ -1,6 +1,6 @@
+import BywayHTTP2Session
+import BywayHTTPWire
 import FuzzSupport
-import HTTP2Session
-import HTTPWire
 import NIOCore
 
 /// An observer of the events of a session, which checks the order that `HTTP2Event` documents.

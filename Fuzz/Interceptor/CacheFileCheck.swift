@@ -1,9 +1,9 @@
 import BywayInterceptors
+import BywayPrimitives
 import Crypto
 public import FuzzSupport
 import HTTPTypes
 import NIOCore
-import Primitives
 
 /// The properties of any head in a cache's folder. A program that can write there can also write a valid checksum.
 public enum CacheFileCheck {

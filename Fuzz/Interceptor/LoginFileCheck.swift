@@ -1,7 +1,7 @@
 import Byway
+import BywayHTTPWire
 import BywayInterceptors
 public import FuzzSupport
-import HTTPWire
 
 /// The properties of any file of logins, and of any login that is written into one.
 public enum LoginFileCheck {

@@ -1,4 +1,4 @@
-// The entry point of libFuzzer, compiled together with LineLayer and Tests/LineLayerTests/Attack.swift: see run.
+// The entry point of libFuzzer, compiled together with BywayLineLayer and Tests/LineLayerTests/Attack.swift: see run.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzLineLayer(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

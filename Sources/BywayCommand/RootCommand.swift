@@ -1,6 +1,6 @@
 import ArgumentParser
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// `byway`
 struct RootCommand: AsyncParsableCommand {

@@ -1,5 +1,5 @@
 package import Byway
-package import Primitives
+package import BywayPrimitives
 
 /// The description that a device gives of itself at `/.well-known/byway`, a JSON object. It is not verified: it is shown as text, and a
 /// name is used only if no other device has it.

@@ -1,6 +1,6 @@
 public import Byway
-package import HTTPWire
-import Primitives
+package import BywayHTTPWire
+import BywayPrimitives
 
 /// The devices of a configuration, and the meaning of names. A value.
 public struct DeviceDirectory: Sendable {

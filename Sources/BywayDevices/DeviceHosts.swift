@@ -1,5 +1,5 @@
 package import Byway
-package import HTTPWire
+package import BywayHTTPWire
 
 /// The hosts that mean devices: those below `localhost`, which browsers resolve to loopback themselves (RFC 6761 §6.3), and below
 /// configured suffixes.

@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// A text about a device for users, usually its title: one line of at most 128 characters, without control characters for terminals or
 /// pages.

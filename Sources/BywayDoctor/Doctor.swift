@@ -1,5 +1,5 @@
 package import Byway
-import Primitives
+import BywayPrimitives
 
 /// Examines links.
 package struct Doctor: Sendable {

@@ -1,6 +1,6 @@
 package import Byway
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// Makes checks, records their outcomes, and closes the resources that they have opened.
 package actor Examination {

@@ -1,5 +1,5 @@
 public import Byway
-package import LineLayer
+package import BywayLineLayer
 public import NIOCore
 public import NIOPosix
 

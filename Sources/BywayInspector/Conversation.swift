@@ -1,8 +1,8 @@
 import Byway
+import BywayHTTPWire
 import BywayInterceptors
-import HTTPWire
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// The messages in the kept parts of an exchange's bodies: server-sent events, WebSockets and gRPC.
 enum Conversation {

@@ -1,8 +1,8 @@
 import Byway
+import BywayHTTPWire
 import BywayInterceptors
+import BywayPrimitives
 import HTTPTypes
-import HTTPWire
-import Primitives
 
 /// The JSON format of fault rules, for programs and pages: docs/inspector.md.
 enum FaultRuleText {

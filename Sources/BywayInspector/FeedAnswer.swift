@@ -1,5 +1,5 @@
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// The body of an answer that is produced in pieces as the client reads it: nothing is produced for a client that has disconnected or
 /// does not read yet.

@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// Changes as server-sent events: states of exchanges and links, at most four times a second.
 struct FeedEvents: AsyncSequence, Sendable {

@@ -1,5 +1,5 @@
-import HTTPWire
-import Primitives
+import BywayHTTPWire
+import BywayPrimitives
 
 /// A comparison of the fields before and after this hop, with added, changed and removed fields.
 struct FieldComparison {

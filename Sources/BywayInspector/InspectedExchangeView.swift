@@ -1,9 +1,9 @@
 import Byway
+import BywayHTTPWire
 import BywayInterceptors
+import BywayPrimitives
 import HTTPTypes
-import HTTPWire
 import NIOCore
-import Primitives
 
 /// The presentation of exchanges for programs and pages: docs/inspector.md. Secrets are replaced, unless the user asked for them.
 struct InspectedExchangeView: Sendable {

@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 
 /// The records of the last exchanges, with the versions of their changes. A value without clock or lock.

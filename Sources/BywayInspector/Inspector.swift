@@ -1,7 +1,7 @@
 package import Byway
-import HTTPWire
+import BywayHTTPWire
+import BywayPrimitives
 import NIOCore
-import Primitives
 import Synchronization
 
 /// An observer of exchanges, which keeps the last ones for the inspector's users. Safe on any thread.

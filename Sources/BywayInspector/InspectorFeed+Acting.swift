@@ -1,8 +1,8 @@
 import Byway
 import BywayInterceptors
+import BywayPrimitives
 import HTTPTypes
 import NIOCore
-import Primitives
 
 /// Requests that need the token.
 extension InspectorFeed {

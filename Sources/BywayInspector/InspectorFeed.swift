@@ -1,8 +1,8 @@
 package import Byway
 import BywayInterceptors
+import BywayPrimitives
 import HTTPTypes
 import NIOCore
-import Primitives
 import Synchronization
 
 /// The HTTP interface of an inspector: docs/inspector.md. Safe on any thread.

@@ -1,6 +1,6 @@
 import Byway
-import LineLayer
-import Primitives
+import BywayLineLayer
+import BywayPrimitives
 
 /// The history of links over the last minutes. A value without clock.
 struct LinkHistory: Sendable {

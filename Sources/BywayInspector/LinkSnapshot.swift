@@ -1,5 +1,5 @@
 import Byway
-package import LineLayer
+package import BywayLineLayer
 
 /// The state of a link at one moment.
 package struct LinkSnapshot: Sendable {

@@ -1,8 +1,8 @@
 package import Byway
+import BywayHTTPWire
+import BywayPrimitives
 import HTTPTypes
-import HTTPWire
 import NIOCore
-import Primitives
 
 /// Sends requests again for a user, and discards their answers, which the inspector records. Safe on any thread.
 package final class Resending: Sendable {

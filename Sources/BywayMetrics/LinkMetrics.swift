@@ -1,6 +1,6 @@
 package import Byway
+package import BywayLineLayer
 package import CoreMetrics
-package import LineLayer
 import Synchronization
 
 /// Updates the metrics of links and lines on request: links count their events themselves, which costs nothing in between.

@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 
 /// Sends admitted requests to their targets, if their users have the right to them. Used on the proxy's event loop.

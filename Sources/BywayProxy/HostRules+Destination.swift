@@ -1,7 +1,7 @@
 import Byway
 import BywayDevices
+import BywayHTTPWire
 import HTTPTypes
-import HTTPWire
 
 extension HostRules {
   /// The destination of a request. Absolute form asks the gateway for the server that it names. Every other request goes to a

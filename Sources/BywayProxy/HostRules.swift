@@ -1,6 +1,6 @@
 import Byway
 import BywayDevices
-import HTTPWire
+import BywayHTTPWire
 
 /// Keeps web pages from reaching the device behind the user's back.
 ///

@@ -1,5 +1,5 @@
 package import Byway
-import HTTPWire
+import BywayHTTPWire
 package import NIOCore
 
 /// A connection whose first bytes tell its HTTP version: HTTP/2 begins with a preface that is not a request of HTTP/1.1

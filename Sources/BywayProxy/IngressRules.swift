@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 
 /// The rules for requests where web pages may be among the clients.
 struct IngressRules: Sendable {

@@ -1,6 +1,6 @@
 import Byway
-import HTTPWire
-import LineLayer
+import BywayHTTPWire
+import BywayLineLayer
 import NIOCore
 
 /// Decrements `Max-Forwards` of OPTIONS and TRACE requests, and answers them when it is 0 (RFC 9110 §7.6.2). So a client can ask

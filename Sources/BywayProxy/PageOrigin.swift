@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 
 /// The origin of a web page (RFC 6454 §4).
 struct PageOrigin: Sendable, Hashable {

@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 
 /// Refuses requests that a browser sends for a page from another origin, without the user's intent: a form that submits itself, an
 /// image whose URL is a command, a WebSocket. Following a link to the device stays possible.

@@ -1,7 +1,7 @@
 public import Byway
 package import BywayDevices
-import HTTPWire
-package import LineLayer
+import BywayHTTPWire
+package import BywayLineLayer
 import Logging
 public import NIOCore
 public import NIOPosix

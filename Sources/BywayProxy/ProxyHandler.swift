@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 
 /// Passes on admitted requests of authorized users, and answers all others itself.

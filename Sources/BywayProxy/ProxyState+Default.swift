@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 
 extension ProxyState {
   /// Gives a request on a Unix socket the default device's name if it names no known device. Programs send any name there,

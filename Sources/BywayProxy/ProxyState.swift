@@ -1,8 +1,8 @@
 import Byway
 import BywayDevices
+import BywayPrimitives
 import Logging
 import NIOCore
-import Primitives
 import Synchronization
 
 /// The rules by which a proxy admits requests, and the handler of admitted ones. Used on the proxy's event loop. An object, because each

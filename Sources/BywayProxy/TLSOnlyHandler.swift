@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 
 /// Refuses to forward inspected requests without TLS: a request that came inside TLS for another server leaves inside TLS, or not at
 /// all. A request that came inside TLS for the proxy itself, or for one of its devices, has reached its target.

@@ -1,5 +1,5 @@
 import Byway
-package import HTTPWire
+package import BywayHTTPWire
 package import NIOCore
 
 /// Terminates TLS in tunnels of a proxy's clients, in the place of the servers.

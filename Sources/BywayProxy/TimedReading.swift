@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 
 /// Ends responses that the client does not read. Lives on its connection's event loop.

@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 
 /// Checks that requests from inside a tunnel are for its target, and passes them on.

@@ -1,6 +1,6 @@
 import Byway
-import HTTP1Session
-import HTTPWire
+import BywayHTTP1Session
+import BywayHTTPWire
 import NIOCore
 
 /// A tunnel that a web page may have opened. Through a proxy, browsers open a WebSocket without TLS by CONNECT, and name the

@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 
 /// A tunnel that ends at this proxy: it carries HTTP requests, like any connection to the proxy.

@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 package import NIOSSL
 
 /// A certificate and its key for servers that request one. Safe on any thread.

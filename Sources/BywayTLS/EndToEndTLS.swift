@@ -1,6 +1,6 @@
 public import Byway
+import BywayHTTPWire
 package import HTTPTypes
-import HTTPWire
 import NIOCore
 import Synchronization
 

@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 
 /// The https connections to one origin behind a link. Exchanges wait until the first connection shows which protocol the origin speaks.

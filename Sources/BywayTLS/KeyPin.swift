@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import Crypto
 package import NIOSSL
-import Primitives
 
 /// The SHA-256 of a server's public key (its SubjectPublicKeyInfo), which is unchanged when its certificate is renewed with the same key.
 /// Written as in curl's `--pinnedpubkey`: `sha256//BASE64`.

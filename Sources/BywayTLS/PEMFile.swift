@@ -1,6 +1,6 @@
 package import Byway
+import BywayPrimitives
 package import NIOSSL
-import Primitives
 
 /// The certificates and keys of a file.
 package struct PEMFile: Sendable {

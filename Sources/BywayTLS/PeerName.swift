@@ -1,5 +1,5 @@
 import Byway
-package import HTTPWire
+package import BywayHTTPWire
 
 /// A different address or certificate name for a host: an address that was looked up in another way, or a device that is reached by an
 /// address and has a certificate with a name.

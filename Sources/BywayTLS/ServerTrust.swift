@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 package import NIOSSL
 
 /// The trusted servers.

@@ -1,6 +1,6 @@
+import BywayPrimitives
 import Glibc
 import NIOSSL
-import Primitives
 
 /// The reason and certificate of a TLS failure: additional evidence of an error.
 package struct TLSEvidence: Sendable {

@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 
 /// The policy for TLS with origins, by host: trust, client identity, and addresses. Safe on any thread.
 public struct TLSPolicy: Sendable {

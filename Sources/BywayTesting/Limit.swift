@@ -1,5 +1,5 @@
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// Runs an operation that may be broken: if it does not end in time it is cancelled, and not waited for.
 func within<Value: Sendable>(

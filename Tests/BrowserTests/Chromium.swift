@@ -1,8 +1,8 @@
 import Byway
+import BywayPrimitives
 import BywayWebSocket
 import Foundation
 import NIOCore
-import Primitives
 import TCPTransport
 import TestPeers
 import TestTools

@@ -1,11 +1,11 @@
 import Byway
 import BywayDevices
 import BywayGateway
+import BywayLineDevices
+import BywayLineEmulation
 import BywayProxy
 import Foundation
 import HTTPTypes
-import LineDevices
-import LineEmulation
 import Logging
 import NIOCore
 import SerialTransport

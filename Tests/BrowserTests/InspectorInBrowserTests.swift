@@ -1,14 +1,14 @@
 import BywayGateway
+import BywayHTTPWire
 import BywayInspector
 import BywayInterceptors
+import BywayLineLayer
+import BywayPrimitives
 import BywayProxy
 import Foundation
 import HTTPTypes
-import HTTPWire
-import LineLayer
 import Logging
 import NIOCore
-import Primitives
 import Synchronization
 import TCPTransport
 import TestTools

@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import Foundation
-import Primitives
 import TestPeers
 import TestTools
 import Testing

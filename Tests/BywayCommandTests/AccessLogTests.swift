@@ -1,11 +1,11 @@
 import BywayGateway
+import BywayHTTPWire
+import BywayPrimitives
 import Foundation
 import Glibc
 import HTTPTypes
-import HTTPWire
 import LoopbackTransport
 import NIOCore
-import Primitives
 import Synchronization
 import TestTools
 import Testing

@@ -1,5 +1,5 @@
+import BywayPrimitives
 import Foundation
-import Primitives
 import TestPeers
 import TestTools
 import Testing

@@ -1,4 +1,4 @@
-import LineLayer
+import BywayLineLayer
 import NIOCore
 import Testing
 

@@ -3,7 +3,7 @@ import BywayInspector
 import Testing
 
 @testable import BywayCommand
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// The links in a daemon's metrics.
 @Suite("Links in metrics") struct LinkStateTests {

@@ -1,7 +1,7 @@
+import BywayPrimitives
 import Foundation
 import Glibc
 import Logging
-import Primitives
 import Synchronization
 import TestTools
 import Testing

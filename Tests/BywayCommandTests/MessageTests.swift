@@ -1,6 +1,6 @@
 import Byway
+import BywayLineLayer
 import HTTPTypes
-import LineLayer
 import Logging
 import NIOCore
 import Synchronization

@@ -1,5 +1,5 @@
 import BywayDevices
-import HTTPWire
+import BywayHTTPWire
 import Testing
 
 @testable import Byway

@@ -1,10 +1,10 @@
+import BywayLineEmulation
+import BywayPrimitives
 import Glibc
-import LineEmulation
-import Primitives
 import Synchronization
 import TestTools
 
-@testable import LineDevices
+@testable import BywayLineDevices
 
 /// A device at the far end of a cable: a pseudo-terminal whose program answers on its own thread.
 final class DeviceProgram: Sendable {

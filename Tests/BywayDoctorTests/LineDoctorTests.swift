@@ -1,7 +1,7 @@
 import Byway
 import BywayGateway
-import LineEmulation
-import LineLayer
+import BywayLineEmulation
+import BywayLineLayer
 import TestTools
 import Testing
 

@@ -1,9 +1,9 @@
 import Byway
 import BywayDoctor
 import BywayGateway
+import BywayLineDevices
+import BywayLineEmulation
 import HTTPTypes
-import LineDevices
-import LineEmulation
 import Logging
 import SerialTransport
 import TCPTransport

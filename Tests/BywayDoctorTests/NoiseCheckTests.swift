@@ -1,5 +1,5 @@
 import Byway
-import LineLayer
+import BywayLineLayer
 import Testing
 
 @testable import BywayDoctor

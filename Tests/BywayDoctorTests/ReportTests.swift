@@ -1,7 +1,7 @@
 import Byway
 import BywayDoctor
+import BywayPrimitives
 import Foundation
-import Primitives
 import TestPeers
 import TestTools
 import Testing

@@ -1,7 +1,7 @@
 import Byway
 import BywayDoctor
+import BywayLineEmulation
 import Foundation
-import LineEmulation
 import TestPeers
 import TestTools
 import Testing

@@ -1,6 +1,6 @@
 import Byway
 import BywayDoctor
-import LineLayer
+import BywayLineLayer
 import TestTools
 import Testing
 

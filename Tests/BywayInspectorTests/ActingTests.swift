@@ -1,9 +1,9 @@
 import Byway
 import BywayInterceptors
+import BywayPrimitives
 import Foundation
 import HTTPTypes
 import NIOCore
-import Primitives
 import TestTools
 import Testing
 

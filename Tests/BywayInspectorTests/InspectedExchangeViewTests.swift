@@ -1,6 +1,6 @@
-import HTTPWire
+import BywayHTTPWire
+import BywayPrimitives
 import NIOCore
-import Primitives
 import Testing
 
 @testable import Byway

@@ -2,12 +2,12 @@ import Byway
 import BywayGateway
 import BywayInspector
 import BywayInterceptors
+import BywayPrimitives
 import BywayProxy
 import HTTPTypes
 import Logging
 import LoopbackTransport
 import NIOCore
-import Primitives
 import TestWire
 
 /// A device behind a proxy with an inspector, all in this process.

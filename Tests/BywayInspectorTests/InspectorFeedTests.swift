@@ -1,10 +1,10 @@
 import Byway
 import BywayInterceptors
+import BywayLineLayer
+import BywayPrimitives
 import Foundation
 import HTTPTypes
-import LineLayer
 import NIOCore
-import Primitives
 import TestTools
 import Testing
 

@@ -1,6 +1,6 @@
 import Byway
-import HTTPWire
-import Primitives
+import BywayHTTPWire
+import BywayPrimitives
 import Testing
 
 @testable import BywayInterceptors

@@ -1,6 +1,6 @@
-import HTTPWire
+import BywayHTTPWire
+import BywayPrometheusText
 import NIOCore
-import PrometheusText
 import Testing
 
 @testable import Byway

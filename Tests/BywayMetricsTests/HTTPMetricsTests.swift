@@ -1,10 +1,10 @@
 import Byway
 import BywayGateway
 import BywayMetrics
+import BywayPrometheusText
 import HTTPTypes
 import LoopbackTransport
 import NIOCore
-import PrometheusText
 import TestTools
 import TestWire
 import Testing

@@ -1,7 +1,7 @@
 import Byway
+import BywayLineLayer
 import BywayMetrics
-import LineLayer
-import PrometheusText
+import BywayPrometheusText
 import Testing
 
 /// Metrics of links and lines.

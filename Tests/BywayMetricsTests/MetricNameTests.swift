@@ -1,7 +1,7 @@
 import BywayMetrics
+import BywayPrometheusText
 import CoreMetrics
 import Foundation
-import PrometheusText
 import Testing
 
 /// Documentation, dashboard and alerts use existing metrics.

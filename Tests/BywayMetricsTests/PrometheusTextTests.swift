@@ -1,5 +1,5 @@
+import BywayPrometheusText
 import CoreMetrics
-import PrometheusText
 import Testing
 
 /// The text format of Prometheus.

@@ -1,7 +1,7 @@
+import BywayHTTPWire
 import BywayMetrics
-import HTTPWire
+import BywayPrometheusText
 import NIOCore
-import PrometheusText
 import Testing
 
 @testable import Byway

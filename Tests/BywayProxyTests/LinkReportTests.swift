@@ -1,8 +1,8 @@
 import Byway
 import BywayGateway
+import BywayLineDevices
+import BywayLineEmulation
 import Foundation
-import LineDevices
-import LineEmulation
 import Logging
 import NIOCore
 import SerialTransport

@@ -1,7 +1,7 @@
 import Byway
+import BywayHTTPWire
+import BywayLineLayer
 import HTTPTypes
-import HTTPWire
-import LineLayer
 import NIOCore
 import NIOEmbedded
 import TestTools

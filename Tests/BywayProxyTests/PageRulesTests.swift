@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 import Testing
 
 @testable import BywayProxy

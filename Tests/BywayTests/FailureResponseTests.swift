@@ -1,7 +1,7 @@
 import Byway
+import BywayHTTPWire
 import Foundation
 import HTTPTypes
-import HTTPWire
 import NIOCore
 import Testing
 

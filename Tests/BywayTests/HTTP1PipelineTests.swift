@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 import Logging
 import NIOCore
 import NIOEmbedded

@@ -1,5 +1,5 @@
+import BywayHTTPWire
 import Glibc
-import HTTPWire
 import NIOCore
 import TestWire
 import Testing

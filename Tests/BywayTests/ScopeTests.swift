@@ -1,6 +1,6 @@
 import Byway
+import BywayHTTPWire
 import HTTPTypes
-import HTTPWire
 import Testing
 
 @Suite struct ScopeTests {

@@ -1,10 +1,10 @@
 import Byway
 import BywayGateway
+import BywayLineDevices
+import BywayLineEmulation
 import BywayURLSession
 import Foundation
 import FoundationNetworking
-import LineDevices
-import LineEmulation
 import SerialTransport
 import TestPeers
 import TestTools

@@ -1,10 +1,10 @@
 import Byway
 import BywayDevices
 import BywayGateway
+import BywayLineDevices
+import BywayLineEmulation
 import Foundation
 import HTTPTypes
-import LineDevices
-import LineEmulation
 import NIOCore
 import SerialTransport
 import Synchronization

@@ -1,8 +1,8 @@
 import Byway
 import BywayGateway
+import BywayLineDevices
+import BywayLineEmulation
 import HTTPTypes
-import LineDevices
-import LineEmulation
 import NIOCore
 import SerialTransport
 import Synchronization

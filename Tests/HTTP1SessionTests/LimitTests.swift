@@ -1,5 +1,5 @@
+import BywayHTTP1Session
 import HTTP1Checks
-import HTTP1Session
 import NIOCore
 import Testing
 

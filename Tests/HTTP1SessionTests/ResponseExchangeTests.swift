@@ -1,6 +1,6 @@
+import BywayHTTP1Session
+import BywayHTTPWire
 import HTTP1Checks
-import HTTP1Session
-import HTTPWire
 import NIOCore
 import Testing
 

@@ -1,5 +1,5 @@
+import BywayHTTP1Session
 import HTTP1Checks
-import HTTP1Session
 import Testing
 
 /// Messages that hops have been known to interpret differently. Each must be refused before anything after it is parsed as a

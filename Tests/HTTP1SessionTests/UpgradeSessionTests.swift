@@ -1,5 +1,5 @@
-import HTTP1Session
-import HTTPWire
+import BywayHTTP1Session
+import BywayHTTPWire
 import NIOCore
 import Testing
 

@@ -1,8 +1,8 @@
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 import Testing
 
-@testable import HTTP2Session
+@testable import BywayHTTP2Session
 
 @Suite("Queue of body bytes") struct BodyQueueTests {
   private func byte() -> ByteBuffer {

@@ -1,4 +1,4 @@
-import HTTP2Session
+import BywayHTTP2Session
 import NIOCore
 import Testing
 

@@ -1,8 +1,8 @@
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 import Testing
 
-@testable import HTTP2Session
+@testable import BywayHTTP2Session
 
 /// Positions of the frames that begin and end a request in the output of a session.
 @Suite("Positions of frames in the output") struct DepartureTests {

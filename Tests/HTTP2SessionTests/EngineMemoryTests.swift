@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HTTP2Session
+@testable import BywayHTTP2Session
 
 @Suite struct EngineMemoryTests {
   private let memory = EngineMemory()

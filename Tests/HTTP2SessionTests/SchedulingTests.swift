@@ -1,5 +1,5 @@
-import HTTP2Session
-import HTTPWire
+import BywayHTTP2Session
+import BywayHTTPWire
 import NIOCore
 import Testing
 

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import HTTPWire
+@testable import BywayHTTPWire
 
 /// The operations on eight bytes at a time, compared with the same on single bytes. The bytes end at a page that must not be touched,
 /// or begin after one, at each offset from it.

@@ -1,5 +1,5 @@
+import BywayHTTPWire
 import HTTPTypes
-import HTTPWire
 import Testing
 
 @Suite struct FieldSectionTests {

@@ -1,4 +1,4 @@
-import LineConformance
+import BywayLineConformance
 import Testing
 
 @Suite("Conformance of the line layer")

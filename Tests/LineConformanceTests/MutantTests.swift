@@ -1,7 +1,7 @@
-import LineConformance
+import BywayLineConformance
 import Testing
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// Ends with a bug each: the tester has to see it, and to name the right section.
 @Suite("Broken ends")

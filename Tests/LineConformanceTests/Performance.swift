@@ -1,6 +1,6 @@
-import LineConformance
+import BywayLineConformance
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 typealias Role = Script.Role
 

@@ -1,6 +1,6 @@
-import LineConformance
+import BywayLineConformance
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// A line layer with an owner, as the end under test: in virtual time, and over a line that loses nothing.
 struct VirtualEnd {

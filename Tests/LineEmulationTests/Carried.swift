@@ -1,4 +1,4 @@
-import LineEmulation
+import BywayLineEmulation
 
 /// Bytes that show their place.
 func pattern(_ count: Int) -> [UInt8] { pattern(0..<count) }

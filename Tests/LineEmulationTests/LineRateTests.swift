@@ -1,4 +1,4 @@
-import LineEmulation
+import BywayLineEmulation
 import Testing
 
 @Suite("The rate of an emulated line")

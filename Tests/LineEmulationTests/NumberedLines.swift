@@ -1,4 +1,4 @@
-import LineEmulation
+import BywayLineEmulation
 import Testing
 
 /// An example of a program under test: lines of text, each with its number and the sum of its bytes in front.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LineEmulation
+@testable import BywayLineEmulation
 
 @Suite("Ends with different rates") struct RateMismatchTests {
   private static let text = Array("HTTP/1.1 200 OK, and some more text that a terminal could show.".utf8)

@@ -1,4 +1,4 @@
-import LineEmulation
+import BywayLineEmulation
 import Testing
 
 /// A driver that takes XON and XOFF for itself.

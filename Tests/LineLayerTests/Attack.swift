@@ -1,5 +1,5 @@
 #if !FUZZING
-  @testable import LineLayer
+  @testable import BywayLineLayer
 #endif
 
 /// Reads a script byte by byte; zeros after its end.

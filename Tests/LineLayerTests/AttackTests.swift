@@ -1,7 +1,7 @@
 import FuzzSupport
 import Testing
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// Scripts that a fuzzer kept, and those that have found errors. Fuzz/LineLayer/run searches for more.
 @Suite("Attacks")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// Two dialers on one line, each with its OPEN under way.
 @Suite("Both dial")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 @Suite("An interruption")
 struct InterruptionTests {

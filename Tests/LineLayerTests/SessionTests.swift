@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// A dialer and a listener with nothing between them: what one sends, the other has at once.
 private struct Pair {

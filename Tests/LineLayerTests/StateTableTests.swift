@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// The table in section 8 of docs/wire-protocol.md, row by row.
 @Suite("Every state, every frame")

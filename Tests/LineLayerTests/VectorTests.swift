@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 @Suite("Test vectors")
 struct VectorTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// A block of `key: value` lines from a file in `Vectors`.
 struct Vector: Sendable, CustomTestStringConvertible {

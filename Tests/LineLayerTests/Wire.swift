@@ -1,4 +1,4 @@
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// Frames to bytes and back, as another program at the line would have them.
 enum Wire {

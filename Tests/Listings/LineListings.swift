@@ -1,5 +1,5 @@
-import LineDevices
-import LineEmulation
+import BywayLineDevices
+import BywayLineEmulation
 
 // What texts show of emulated lines and no example or test has. Compiled, and never run.
 

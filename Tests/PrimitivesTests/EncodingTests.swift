@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 import Testing
 
 @Suite struct EncodingTests {

@@ -1,5 +1,5 @@
+import BywayPrimitives
 import Glibc
-import Primitives
 import Testing
 
 /// A temporary folder, deleted with the last reference.

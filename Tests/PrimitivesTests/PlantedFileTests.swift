@@ -1,5 +1,5 @@
+import BywayPrimitives
 import Glibc
-import Primitives
 import Testing
 
 /// Files that another user has prepared where this user writes. The tests need root to act as two users.

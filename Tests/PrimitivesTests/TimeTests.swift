@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 import TestTools
 import Testing
 

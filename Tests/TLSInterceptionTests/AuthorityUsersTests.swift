@@ -1,7 +1,7 @@
 import Byway
+import BywayHTTPWire
 import BywayTLS
 import HTTPTypes
-import HTTPWire
 import NIOCore
 import Testing
 
@@ -9,7 +9,7 @@ import Testing
 @testable import BywayInterceptors
 @testable import BywayProxy
 @testable import BywayTLS
-@testable import TLSInterception
+@testable import BywayTLSInterception
 
 /// Every component that decides by host or port must treat all spellings of an authority alike. If two components differ, a request
 /// could pass the check of one and reach another target.

@@ -1,14 +1,14 @@
 import Byway
+import BywayHTTPWire
 import Crypto
 import Glibc
-import HTTPWire
 import SwiftASN1
 import TestPeers
 import TestTools
 import Testing
 import X509
 
-@testable import TLSInterception
+@testable import BywayTLSInterception
 
 /// Generated certificates as verified by openssl, which shares no code with Byway.
 @Suite(.timeLimit(.minutes(2))) struct MintedCertificateTests {

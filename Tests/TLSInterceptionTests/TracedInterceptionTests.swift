@@ -13,7 +13,7 @@ import TestPeers
 import TestTools
 import Testing
 
-@testable import TLSInterception
+@testable import BywayTLSInterception
 
 /// curl, a proxy with TLS inspection and a trace, a link, a gateway, and an nginx with a private authority.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct TracedInterceptionTests {

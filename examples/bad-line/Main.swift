@@ -5,8 +5,8 @@
 
 import Byway
 import BywayGateway
-import LineDevices
-import LineEmulation
+import BywayLineDevices
+import BywayLineEmulation
 import SerialTransport
 
 @main enum BadLine {

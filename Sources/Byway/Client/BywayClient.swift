@@ -1,5 +1,5 @@
+package import BywayLineLayer
 import HTTPTypes
-package import LineLayer
 public import Logging
 public import NIOCore
 import NIOPosix

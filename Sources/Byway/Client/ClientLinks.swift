@@ -1,4 +1,4 @@
-package import LineLayer
+package import BywayLineLayer
 package import NIOCore
 
 /// The links of a client: those of one device, or of several. Any thread.

@@ -1,8 +1,8 @@
+import BywayPrimitives
 import Glibc
 import HTTPTypes
 import NIOCore
 import NIOPosix
-import Primitives
 
 /// A file that is being downloaded: `PATH.part`, and next to it `PATH.part.tag` with the validator of its content, so that a later process
 /// can continue.

@@ -1,4 +1,4 @@
-package import LineLayer
+package import BywayLineLayer
 package import Logging
 package import NIOCore
 import Synchronization

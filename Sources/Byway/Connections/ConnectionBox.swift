@@ -1,4 +1,4 @@
-import LineLayer
+import BywayLineLayer
 import NIOCore
 
 /// A served connection for use from other threads; keeps it alive while its channel is open.

@@ -1,6 +1,6 @@
+import BywayHTTPWire
+import BywayLineLayer
 import Glibc
-import HTTPWire
-import LineLayer
 import NIOCore
 
 /// The role-specific part of a connection, which handles its session's events. Called on the event loop.

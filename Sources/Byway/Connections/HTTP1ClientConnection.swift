@@ -1,5 +1,5 @@
-import HTTP1Session
-import HTTPWire
+import BywayHTTP1Session
+import BywayHTTPWire
 import NIOCore
 
 /// The requesting end of an HTTP/1.1 connection, with at most one exchange on it.

@@ -1,5 +1,5 @@
-import HTTP1Session
-import HTTPWire
+import BywayHTTP1Session
+import BywayHTTPWire
 package import NIOCore
 
 /// The serving end of an HTTP/1.1 connection: an exchange for each request in turn.

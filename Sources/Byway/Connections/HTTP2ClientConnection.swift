@@ -1,6 +1,6 @@
-import HTTP2Session
-import HTTPWire
-import LineLayer
+import BywayHTTP2Session
+import BywayHTTPWire
+import BywayLineLayer
 import NIOCore
 
 /// The requesting end of an HTTP/2 connection: a stream for each exchange given to it.

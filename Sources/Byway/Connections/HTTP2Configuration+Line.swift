@@ -1,5 +1,5 @@
-import HTTP2Session
-import LineLayer
+import BywayHTTP2Session
+import BywayLineLayer
 import NIOCore
 
 extension HTTP2Configuration {

@@ -1,5 +1,5 @@
-import HTTP2Session
-import HTTPWire
+import BywayHTTP2Session
+import BywayHTTPWire
 import NIOCore
 
 /// A connection that writes to the streams of its session. Streams that have ended ignore it.

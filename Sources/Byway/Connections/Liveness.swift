@@ -1,4 +1,4 @@
-package import HTTP2Session
+package import BywayHTTP2Session
 public import NIOCore
 
 /// How an HTTP/2 connection detects that its peer is gone: a PING (RFC 9113 §6.7) after a time of silence, and the end of the connection if

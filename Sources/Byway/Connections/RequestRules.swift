@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 
 /// The checks and changes of a hop for every request that it receives, over either HTTP version.
 enum RequestRules {

@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 
 /// The target of a served exchange's response: a connection to its client, over either HTTP version.

@@ -1,4 +1,4 @@
-package import LineLayer
+package import BywayLineLayer
 package import NIOCore
 
 /// A served connection, for status reports.

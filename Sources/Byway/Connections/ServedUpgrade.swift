@@ -1,5 +1,5 @@
-import HTTP1Session
-import HTTPWire
+import BywayHTTP1Session
+import BywayHTTPWire
 
 /// The upgrade that an HTTP/1.1 client asks for. Everywhere else it is an extended CONNECT (RFC 8441).
 enum ServedUpgrade {

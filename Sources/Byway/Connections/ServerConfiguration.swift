@@ -1,5 +1,5 @@
-package import HTTP1Session
-package import HTTP2Session
+package import BywayHTTP1Session
+package import BywayHTTP2Session
 package import Logging
 package import NIOCore
 

@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 
 /// A protocol that a request may upgrade its connection to (RFC 9110 §7.8): a name, or a name, a slash and a version.
 ///

@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 
 /// The protocols that requests may upgrade to at a serving connection.
 package struct UpgradeRules: Sendable {

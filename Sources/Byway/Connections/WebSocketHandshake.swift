@@ -1,6 +1,6 @@
+import BywayHTTPWire
+import BywayPrimitives
 import Crypto
-import HTTPWire
-import Primitives
 
 /// The proof of both ends of an HTTP/1.1 connection that they speak WebSocket (RFC 6455 §4).
 ///

@@ -1,5 +1,5 @@
+import BywayHTTPWire
 package import HTTPTypes
-import HTTPWire
 import NIOCore
 
 /// Handles exchanges with an async function: a Swift handler in process, or a chain of interceptors.

@@ -1,5 +1,5 @@
+import BywayHTTPWire
 import HTTPTypes
-import HTTPWire
 import NIOCore
 
 /// Passes a ``Body`` to a sink, never further ahead of its consumer than the gate admits.

@@ -1,4 +1,4 @@
-package import HTTPWire
+package import BywayHTTPWire
 package import NIOCore
 
 /// Discards the rest of a request that was answered after its head.

@@ -1,5 +1,5 @@
+import BywayHTTPWire
 import HTTPTypes
-import HTTPWire
 package import NIOCore
 
 /// The async end of an ``ExchangeHandler``, which a chain of interceptors calls last.

@@ -1,4 +1,4 @@
-package import HTTPWire
+package import BywayHTTPWire
 package import NIOCore
 
 /// Handles exchanges on one event loop: an origin, a link, or a chain of interceptors in front of either.

@@ -1,4 +1,4 @@
-package import Primitives
+package import BywayPrimitives
 
 extension BywayError {
   /// - Parameter reason: follows a colon.

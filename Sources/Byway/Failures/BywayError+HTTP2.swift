@@ -1,4 +1,4 @@
-package import HTTP2Session
+package import BywayHTTP2Session
 
 extension BywayError {
   /// - Parameter server: the expected remote end; `nil` if it is a client.

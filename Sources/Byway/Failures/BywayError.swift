@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// The error type of this package: says what went wrong, and what to do next.
 public struct BywayError: Error, Sendable {

@@ -1,6 +1,6 @@
+import BywayPrimitives
 import Glibc
 import NIOCore
-import Primitives
 
 /// The text of an underlying error for users: the system's message, without the function and type names that libraries add.
 enum CauseText {

@@ -1,6 +1,6 @@
-import HTTPWire
+import BywayHTTPWire
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// The page that a browser shows for a failure: what is down, since when, and what to try. It reloads itself while that may help, and loads
 /// nothing from other places.

@@ -1,6 +1,6 @@
-package import HTTPWire
+package import BywayHTTPWire
+import BywayPrimitives
 package import NIOCore
-import Primitives
 
 /// The response to an exchange that failed before its response began: a status, `Proxy-Status` (RFC 9209) and a problem document (RFC
 /// 9457), or a page for a browser, or the form that gRPC clients read.

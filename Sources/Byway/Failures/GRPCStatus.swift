@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// The gRPC status codes of failures.
 enum GRPCStatus {

@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 
 /// The failure that a Byway hop reports in `Proxy-Status` (RFC 9209 §2.3).
 package struct ProxyStatus: Sendable, Hashable {

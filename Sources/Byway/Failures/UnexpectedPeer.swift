@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 
 /// An unexpected kind of peer, as identified by its first bytes.
 package enum UnexpectedPeer: Sendable, Hashable {

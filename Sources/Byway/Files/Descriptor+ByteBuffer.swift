@@ -1,5 +1,5 @@
+package import BywayPrimitives
 package import NIOCore
-package import Primitives
 
 extension Descriptor {
   /// Reads the available bytes, at most `limit`; returns `nil` at the end.

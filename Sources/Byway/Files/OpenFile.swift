@@ -1,6 +1,6 @@
+package import BywayPrimitives
 import Glibc
 package import NIOCore
-package import Primitives
 
 /// A regular file, open for reading. The last reference closes it.
 ///

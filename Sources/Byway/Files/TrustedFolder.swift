@@ -1,5 +1,5 @@
+package import BywayPrimitives
 import Glibc
-package import Primitives
 
 /// A folder whose content this program trusts: a cache, recordings, certificates. No other user can have put anything there:
 /// ``TrustedPath`` has the conditions.

@@ -1,5 +1,5 @@
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// The path from the root to a folder, opened one component after the other, so that no user can replace a component after it was checked.
 ///

@@ -1,5 +1,5 @@
+import BywayHTTPWire
 public import HTTPTypes
-import HTTPWire
 
 /// The requests that an interceptor handles: those that match all given conditions.
 ///

@@ -1,4 +1,4 @@
-import LineLayer
+import BywayLineLayer
 import Synchronization
 
 /// The state of lines whose session has ended: the listener's incarnation, the error rate, the clock. The next session over the same line

@@ -1,4 +1,4 @@
-import LineLayer
+import BywayLineLayer
 
 extension BywayError {
   /// Creates the error for users of a session over a line that has ended.

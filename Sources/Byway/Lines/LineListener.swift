@@ -1,4 +1,4 @@
-import LineLayer
+import BywayLineLayer
 import Logging
 import NIOCore
 

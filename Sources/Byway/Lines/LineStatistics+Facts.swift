@@ -1,4 +1,4 @@
-package import LineLayer
+package import BywayLineLayer
 
 extension LineStatistics {
   /// The facts about a line for users, one in each string.

@@ -1,5 +1,5 @@
-import LineLayer
-import Primitives
+import BywayLineLayer
+import BywayPrimitives
 
 /// The latest bytes on a line before its first frame, which identify the remote end.
 package struct UnframedOutput {

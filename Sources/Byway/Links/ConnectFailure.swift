@@ -1,7 +1,7 @@
+import BywayPrimitives
 import Glibc
 import NIOCore
 import NIOPosix
-import Primitives
 
 /// The reason why a network connection failed, as far as the system reports it.
 package enum ConnectFailure {

@@ -1,4 +1,4 @@
-package import HTTPWire
+package import BywayHTTPWire
 
 extension LinkAddress {
   /// The host and port of an address such as `127.0.0.1:7000`, `[::1]:80`, `[fe80::1%eth0]:80` or `user@host:22`.

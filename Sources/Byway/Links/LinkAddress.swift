@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// The address of a link: a URI such as `unix:/run/byway.sock`, `tcp://127.0.0.1:7000` or `exec:COMMAND ARGS`.
 ///

@@ -1,5 +1,5 @@
+import BywayPrimitives
 package import Logging
-import Primitives
 
 /// A transport that can watch its ports.
 package protocol PortWatching: PortListing {

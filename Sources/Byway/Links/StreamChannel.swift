@@ -1,5 +1,5 @@
-import HTTPWire
-package import LineLayer
+import BywayHTTPWire
+package import BywayLineLayer
 package import NIOCore
 import Synchronization
 

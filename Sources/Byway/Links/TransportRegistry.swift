@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// The transports of a program, by scheme. Filled at the composition root.
 ///

@@ -1,6 +1,6 @@
+import BywayPrimitives
 import Glibc
 import NIOCore
-import Primitives
 import Synchronization
 
 /// Returns memory to the system after most of the held bytes were released: the C library would keep it.

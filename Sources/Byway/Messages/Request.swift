@@ -1,5 +1,5 @@
+import BywayHTTPWire
 public import HTTPTypes
-import HTTPWire
 public import NIOCore
 
 /// A request on its way to an origin: head, body, and the time limit of its sender.

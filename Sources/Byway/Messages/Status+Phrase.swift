@@ -1,4 +1,4 @@
-import HTTP1Session
+import BywayHTTP1Session
 package import HTTPTypes
 
 extension HTTPResponse.Status {

@@ -1,4 +1,4 @@
-package import HTTPWire
+package import BywayHTTPWire
 public import NIOCore
 
 /// The current state of an exchange, at the hop that serves it.

@@ -1,4 +1,4 @@
-import LineLayer
+import BywayLineLayer
 
 /// The state of the link to a device: ``BywayClient/links()``, ``BywayClient/linkChanges(lookingEvery:)``, and the same of a `Proxy`.
 ///

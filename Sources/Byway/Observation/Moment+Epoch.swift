@@ -1,5 +1,5 @@
+import BywayPrimitives
 package import NIOCore
-import Primitives
 
 extension Int {
   /// Converts a time of the event loops' clock to the system's: in seconds since 1970.

@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 package import NIOCore
 
 /// The observers of the exchanges of a listener, or of a client.

@@ -1,4 +1,4 @@
-package import HTTPWire
+package import BywayHTTPWire
 package import NIOCore
 
 /// The recorder of one exchange, which notifies its observers.

@@ -1,4 +1,4 @@
-package import HTTPWire
+package import BywayHTTPWire
 
 /// The labels of a request in metrics: any value from outside is one of a fixed list, or `_OTHER`.
 package struct RequestLabels: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import HTTPWire
+package import BywayHTTPWire
 package import NIOCore
 
 /// A detailed observer of one exchange while it runs: gets the fields on both sides of this hop, and all bytes of the bodies.

@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 
 /// `traceparent` (W3C Trace Context, §3.2), the id of one exchange at every hop.
 enum TraceContext {

@@ -1,4 +1,4 @@
-package import HTTPWire
+package import BywayHTTPWire
 package import NIOCore
 
 /// The two bodies of one exchange as the two directions of a channel, at the requesting end.

@@ -1,4 +1,4 @@
-package import LineLayer
+package import BywayLineLayer
 package import NIOCore
 
 /// The two bodies of one CONNECT as the two directions of a channel, for either end of the exchange.

@@ -1,4 +1,4 @@
-package import HTTPWire
+package import BywayHTTPWire
 package import NIOCore
 
 /// Opens byte streams through an exchange handler, with CONNECT (RFC 9110 §9.3.6): over a link to targets that its gateway allows, or

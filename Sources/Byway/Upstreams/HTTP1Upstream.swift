@@ -1,6 +1,6 @@
-package import HTTP1Session
-import HTTPWire
-package import LineLayer
+package import BywayHTTP1Session
+import BywayHTTPWire
+package import BywayLineLayer
 package import Logging
 package import NIOCore
 

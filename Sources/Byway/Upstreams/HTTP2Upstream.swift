@@ -1,6 +1,6 @@
-package import HTTP2Session
-import HTTPWire
-package import LineLayer
+package import BywayHTTP2Session
+import BywayHTTPWire
+package import BywayLineLayer
 package import Logging
 package import NIOCore
 

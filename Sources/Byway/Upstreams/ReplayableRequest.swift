@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 
 /// The rest of a request after its head, which may be sent on several connections in turn. Keeps the body, and counts how many of its bytes

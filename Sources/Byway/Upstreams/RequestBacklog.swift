@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 
 /// The part of a request after its head that has arrived so far, kept while it may have to be sent for the first time or again.

@@ -1,5 +1,5 @@
+import BywayHTTPWire
 package import HTTPTypes
-import HTTPWire
 
 /// Whether a request that failed may be sent again (RFC 9110 §9.2.2).
 package enum RetryRules {

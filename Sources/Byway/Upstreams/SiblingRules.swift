@@ -1,4 +1,4 @@
-package import HTTPWire
+package import BywayHTTPWire
 
 /// Keeps the data of sites apart: the remote end of an upstream has siblings whose hosts share a domain with its own.
 package protocol SiblingRules: AnyObject, Sendable {

@@ -1,4 +1,4 @@
-package import LineLayer
+package import BywayLineLayer
 package import NIOCore
 
 /// A handler that sends exchanges on, over connections of its own.

@@ -1,5 +1,5 @@
-import HTTPWire
-import LineLayer
+import BywayHTTPWire
+import BywayLineLayer
 import NIOCore
 
 /// A pool of connections for exchanges.

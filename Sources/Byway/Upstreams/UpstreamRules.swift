@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 
 /// The kind of remote end of an upstream.
 package enum FarEnd: Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import LineLayer
+package import BywayLineLayer
 package import NIOCore
 
 /// The state of an upstream's connection, for status reports.

@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// The name of a user of a proxy, from a certificate, a password file, or a reverse proxy.
 ///

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Byway
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// The link option of a command that opens one link.
 struct LinkOptions: ParsableArguments {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Byway
-import TLSInterception
+import BywayTLSInterception
 
 /// `byway certificate`
 struct CertificateCommand: ParsableCommand {

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Byway
+import BywayPrimitives
+import BywayTLSInterception
 import NIOCore
-import Primitives
-import TLSInterception
 
 /// The options for the files of certificates and keys.
 struct CertificateFileOptions: ParsableArguments {

@@ -1,5 +1,5 @@
-import HTTPWire
-import TLSInterception
+import BywayHTTPWire
+import BywayTLSInterception
 
 /// The names in the certificate of a device.
 struct CertificateNames {

@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import Glibc
 import NIOCore
-import Primitives
 
 /// The two files of a certificate: its own, which anyone may read, and the key's, which only its owner may.
 struct CertificatePair {

@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// The texts that end `byway certificate`: what was made, and the commands that use it.
 enum CertificateText {

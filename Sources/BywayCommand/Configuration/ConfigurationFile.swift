@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// A file of `name = value` lines with the names of the long options. `#` begins a comment line, and `[kind name]` a section.
 struct ConfigurationFile: Sendable {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// A reader that turns a file's settings into a command, as if they had been given on its command line.
 struct ConfigurationReader<Command: DaemonCommand> {

@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// A check of an option's value against the system: whether a file exists, or a folder is writable. It changes nothing.
 struct OptionCheck {

@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import HTTPTypes
 import NIOCore
-import Primitives
 
 /// A client of a daemon's control socket.
 struct ControlClient: Sendable {

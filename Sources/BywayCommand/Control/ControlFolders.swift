@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// The folders with the control sockets of this user's daemons and of the system's. Each daemon has a folder with its name.
 enum ControlFolders {

@@ -1,9 +1,9 @@
 import Byway
+import BywayPrimitives
 import BywayProxy
 import HTTPTypes
 import Logging
 import NIOCore
-import Primitives
 
 /// The requests that a running daemon accepts.
 protocol Controllable: Sendable {

@@ -1,7 +1,7 @@
 import Byway
-import LineLayer
+import BywayLineLayer
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// A daemon's status, for users who may also stop it. Only ``inspector`` is secret; addresses come without their options.
 struct DaemonStatus: Sendable {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Primitives
+import BywayPrimitives
 
 /// `byway log-level`
 struct LogLevelCommand: AsyncParsableCommand {

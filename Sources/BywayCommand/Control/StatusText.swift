@@ -1,6 +1,6 @@
 import Byway
-import LineLayer
-import Primitives
+import BywayLineLayer
+import BywayPrimitives
 
 /// A daemon's status as text. Its source is the JSON, in which another version may have fewer or more members.
 struct StatusText {

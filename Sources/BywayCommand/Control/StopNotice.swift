@@ -1,5 +1,5 @@
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// A daemon's notice that it has begun to stop: its process, and the time after which it has ended at the latest.
 struct StopNotice: Sendable, Hashable {

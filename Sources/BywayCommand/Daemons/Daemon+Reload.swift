@@ -1,5 +1,5 @@
+import BywayPrimitives
 import Logging
-import Primitives
 
 extension Daemon {
   /// Changes to the current content of the file. Logs errors, and keeps the previous configuration in that case.

@@ -1,10 +1,10 @@
 import Byway
 import BywayInspector
+import BywayPrimitives
 import BywayProxy
 import Glibc
 import Logging
 import NIOCore
-import Primitives
 
 /// The gateways or proxies of one process, by their names, and the change from one plan to the next.
 actor Daemon<Command: DaemonCommand>: Service {

@@ -1,6 +1,6 @@
+import BywayPrimitives
 import Glibc
 import Logging
-import Primitives
 
 /// A service as a process: it reports when it is ready, and acts on signals.
 struct DaemonService<Served: Service>: Sendable {

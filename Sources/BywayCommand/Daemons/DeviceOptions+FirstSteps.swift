@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import BywayProxy
-import Primitives
 
 extension DeviceOptions {
   /// Returns what the list of devices says while it is empty.

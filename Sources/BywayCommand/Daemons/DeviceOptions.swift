@@ -1,8 +1,8 @@
 import ArgumentParser
 import Byway
 import BywayDevices
+import BywayPrimitives
 import BywayProxy
-import Primitives
 
 /// The devices that a proxy serves by name.
 struct DeviceOptions: ParsableArguments {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Byway
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// The limit of the memory that a daemon holds on behalf of its peers.
 enum MemoryLimit {

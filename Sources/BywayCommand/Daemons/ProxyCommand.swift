@@ -2,10 +2,10 @@ import ArgumentParser
 import Byway
 import BywayDevices
 import BywayInspector
+import BywayPrimitives
 import BywayProxy
 import NIOCore
 import NIOPosix
-import Primitives
 
 /// `byway proxy`
 struct ProxyCommand: DaemonCommand {

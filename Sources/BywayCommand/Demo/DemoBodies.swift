@@ -1,5 +1,5 @@
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// Server-sent events: one at once, and one after each interval.
 struct DemoEvents: AsyncSequence, Sendable {

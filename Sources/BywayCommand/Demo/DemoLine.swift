@@ -1,6 +1,6 @@
 import BywayInspector
-import LineDevices
-import LineEmulation
+import BywayLineDevices
+import BywayLineEmulation
 import NIOCore
 import Synchronization
 

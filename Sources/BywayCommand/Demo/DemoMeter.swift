@@ -1,4 +1,4 @@
-import LineLayer
+import BywayLineLayer
 import NIOCore
 
 /// The current rates and the repairs of the demo's line, computed from the statistics of the line layers at both ends.

@@ -1,4 +1,4 @@
-import LineEmulation
+import BywayLineEmulation
 import Synchronization
 
 /// The bit error rate of the demo's line, which the user may change while the line is in use.

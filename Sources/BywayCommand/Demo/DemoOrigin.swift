@@ -1,8 +1,8 @@
 import Byway
+import BywayPrimitives
 import Crypto
 import HTTPTypes
 import NIOCore
-import Primitives
 import Synchronization
 
 /// The demo's service: an async function without a listening socket.

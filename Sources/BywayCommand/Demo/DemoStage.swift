@@ -2,8 +2,8 @@ import Byway
 import BywayGateway
 import BywayInspector
 import BywayInterceptors
+import BywayLineLayer
 import BywayProxy
-import LineLayer
 import Logging
 import NIOCore
 

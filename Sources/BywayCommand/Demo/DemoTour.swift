@@ -1,8 +1,8 @@
 import Byway
+import BywayPrimitives
 import Crypto
 import HTTPTypes
 import NIOCore
-import Primitives
 
 /// An automatic tour of the demo, which shows and checks each feature. Every step goes through proxy, line and gateway.
 struct DemoTour: Sendable {

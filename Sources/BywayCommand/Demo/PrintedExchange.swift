@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// An exchange as the demo shows it.
 struct PrintedExchange: Sendable {

@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// Advice for users whose command fails because of its link: the command that fixes the fault, or byway doctor.
 enum DoctorAdvice {

@@ -1,6 +1,6 @@
 import Byway
 import BywayDoctor
-import Primitives
+import BywayPrimitives
 
 /// A report as text.
 struct DoctorText {

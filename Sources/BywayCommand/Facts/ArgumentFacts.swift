@@ -1,5 +1,5 @@
 import ArgumentParser
-import Primitives
+import BywayPrimitives
 
 /// The parser's description of one argument of a command.
 struct ArgumentFacts: Equatable {

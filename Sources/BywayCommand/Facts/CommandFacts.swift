@@ -1,5 +1,5 @@
 import ArgumentParser
-import Primitives
+import BywayPrimitives
 
 /// The parser's description of a command and its subcommands.
 struct CommandFacts {

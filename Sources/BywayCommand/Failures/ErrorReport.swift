@@ -1,7 +1,7 @@
 import ArgumentParser
 import Byway
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// The report of an error to the user: one line for each failure, and an exit status.
 struct ErrorReport {

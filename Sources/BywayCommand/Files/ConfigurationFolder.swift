@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import Glibc
 import NIOCore
-import Primitives
 
 /// A folder of the user's settings, which no other user may write: below `$XDG_CONFIG_HOME/byway`, or `~/.config/byway`.
 struct ConfigurationFolder: Sendable {

@@ -1,5 +1,5 @@
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// Checks whether a daemon can create a file or folder, without creating it.
 enum CreationCheck {

@@ -1,8 +1,8 @@
 import Byway
+import BywayPrimitives
 import Glibc
 import NIOCore
 import NIOPosix
-import Primitives
 
 /// A file, or standard input, as a request's body. It is read while it is sent, and never held in memory.
 enum InputFile {

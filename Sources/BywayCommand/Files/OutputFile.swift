@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import Glibc
 import NIOCore
-import Primitives
 
 /// The output for a response's body: standard output, or a file that gets its name only when it is complete.
 ///

@@ -1,5 +1,5 @@
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// A folder that only its user can access.
 struct PrivateFolder: Sendable {

@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// Readers of small files that users write.
 enum TextFile {

@@ -1,8 +1,8 @@
 import Byway
+import BywayHTTPWire
 import BywayPlugins
+import BywayPrimitives
 import HTTPTypes
-import HTTPWire
-import Primitives
 
 /// A plugin as users write it: its link, with options of the plugin among those of the link.
 struct PluginArgument {

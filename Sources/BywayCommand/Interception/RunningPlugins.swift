@@ -1,7 +1,7 @@
 import Byway
 import BywayPlugins
+import BywayPrimitives
 import Logging
-import Primitives
 
 /// The plugins of a process, by their options, and the private folder of their next hops.
 struct RunningPlugins {

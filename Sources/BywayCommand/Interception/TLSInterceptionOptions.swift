@@ -1,9 +1,9 @@
 import ArgumentParser
 import Byway
+import BywayHTTPWire
 import BywayProxy
 import BywayTLS
-import HTTPWire
-import TLSInterception
+import BywayTLSInterception
 
 /// Options for the decryption of https at the proxy.
 struct TLSInterceptionOptions: ParsableArguments {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import LineEmulation
+import BywayLineEmulation
 
 /// A burst fault as an argument: with `50/10000@0.1`, 50 bytes in a row of 10,000 have a bit error rate of 0.1, on average.
 struct BurstArgument: ExpressibleByArgument, Sendable {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import LineConformance
+import BywayLineConformance
 
 /// The options of `byway line --conform`.
 struct ConformanceOptions: ParsableArguments {

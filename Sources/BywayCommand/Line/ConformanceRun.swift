@@ -1,7 +1,7 @@
-import LineConformance
-import LineDevices
-import LineEmulation
-import Primitives
+import BywayLineConformance
+import BywayLineDevices
+import BywayLineEmulation
+import BywayPrimitives
 
 /// A run of the conformance checks against a program on a device, in real time, which prints the results.
 struct ConformanceRun {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import LineEmulation
+import BywayLineEmulation
 
 /// A cut as an argument: in `hang-up@3s+5s` the kind, the time, and the duration. Without a duration it is permanent.
 struct CutArgument: ExpressibleByArgument, Sendable, Hashable {

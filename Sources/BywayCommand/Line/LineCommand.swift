@@ -1,7 +1,7 @@
 import ArgumentParser
-import LineConformance
-import LineDevices
-import LineEmulation
+import BywayLineConformance
+import BywayLineDevices
+import BywayLineEmulation
 import NIOPosix
 
 /// `byway line`

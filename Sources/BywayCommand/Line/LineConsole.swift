@@ -1,10 +1,10 @@
 import Byway
+import BywayLineDevices
+import BywayLineEmulation
+import BywayPrimitives
 import Glibc
-import LineDevices
-import LineEmulation
 import NIOCore
 import NIOPosix
-import Primitives
 
 /// A console that reads commands for a line from standard input.
 struct LineConsole: Sendable {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import LineEmulation
+import BywayLineEmulation
 
 /// The properties and the faults of a line.
 struct LineOptions: ParsableArguments {

@@ -1,5 +1,5 @@
-import LineDevices
-import LineEmulation
+import BywayLineDevices
+import BywayLineEmulation
 
 /// A summary of the bytes on a line, as text.
 struct LineReport {

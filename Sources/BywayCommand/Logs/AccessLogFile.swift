@@ -1,5 +1,5 @@
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// The output of an access log or an audit log: a file that is only appended to, or standard output.
 struct AccessLogFile {

@@ -1,8 +1,8 @@
 import Byway
+import BywayHTTPWire
 import BywayInterceptors
-import HTTPWire
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// A formatter for the lines of an access log, as bytes: a busy gateway writes a hundred thousand per second. It replaces the
 /// secrets that ``Redactor`` knows.

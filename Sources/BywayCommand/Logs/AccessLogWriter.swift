@@ -1,6 +1,6 @@
+import BywayPrimitives
 import Logging
 import NIOCore
-import Primitives
 
 /// A writer of pages of lines to their file. It reports the number of lost lines at intervals.
 ///

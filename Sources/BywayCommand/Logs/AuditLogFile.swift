@@ -1,8 +1,8 @@
 import Byway
+import BywayPrimitives
 import BywayProxy
 import Dispatch
 import Logging
-import Primitives
 import Synchronization
 
 /// An audit log of which user uses which device, and which requests are refused: a JSON object on each line. It is written on a

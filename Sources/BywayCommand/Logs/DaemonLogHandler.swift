@@ -1,6 +1,6 @@
+import BywayPrimitives
 import Glibc
 import Logging
-import Primitives
 
 /// A log handler for daemons that writes one line for each event to standard error, as standard output may be the link.
 struct DaemonLogHandler: LogHandler {

@@ -1,7 +1,7 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// A buffer of lines that are to be written, as bytes. It has one owner and is never copied, so that an append costs one comparison
 /// and the copy of its bytes.

@@ -1,8 +1,8 @@
 import ArgumentParser
 import BywayGateway
+import BywayPrimitives
 import BywayProxy
 import Glibc
-import Primitives
 
 /// The format of the lines of a daemon's log.
 enum LogFormat: String, ExpressibleByArgument, CaseIterable, Sendable {

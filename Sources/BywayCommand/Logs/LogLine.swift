@@ -1,5 +1,5 @@
+import BywayPrimitives
 import Logging
-import Primitives
 
 /// A line of a daemon's log. Text from outside cannot break the line, nor control a terminal that shows it.
 struct LogLine {

@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// The notice that a service is ready, and where. It is written at each log level, because a user waits for it.
 struct ReadyNotice: Sendable {

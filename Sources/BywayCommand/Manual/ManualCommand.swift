@@ -1,8 +1,8 @@
 import ArgumentParser
 import Byway
+import BywayPrimitives
 import Glibc
 import NIOCore
-import Primitives
 
 /// `byway manual`, for packaging.
 struct ManualCommand: ParsableCommand {

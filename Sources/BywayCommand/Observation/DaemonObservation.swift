@@ -1,11 +1,11 @@
 import Byway
 import BywayInspector
 import BywayInterceptors
+import BywayLineLayer
 import BywayMetrics
+import BywayPrometheusText
 import CoreMetrics
-import LineLayer
 import Logging
-import PrometheusText
 import Synchronization
 
 /// The observation of a daemon: metrics, an access log and an inspector, if they are configured. Safe on any thread.

@@ -1,8 +1,8 @@
 import Byway
 import BywayMetrics
+import BywayPrimitives
 import CoreMetrics
 import Glibc
-import Primitives
 import Synchronization
 
 /// The metrics that Prometheus expects of every process. They are looked up when they are requested.

@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// The state of this machine in at most ten lines: the daemons, the adapters, and commands that make sense now.
 struct Overview {

@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// A command to try next, and its purpose.
 struct OverviewHint: Hashable {

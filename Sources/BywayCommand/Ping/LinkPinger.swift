@@ -1,6 +1,6 @@
 import Byway
 import BywayDoctor
-import LineLayer
+import BywayLineLayer
 import NIOCore
 
 /// Pings a link over its own connection, or through the proxy that has the link's port open.

@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// A series of round trips, one after another, each of which is reported when it ends.
 struct PingSeries: Sendable {

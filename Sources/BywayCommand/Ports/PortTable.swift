@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// The ports of this machine as text and as JSON.
 struct PortTable: Sendable {

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Byway
+import BywayHTTPWire
 import BywayInterceptors
-import HTTPWire
-import Primitives
+import BywayPrimitives
 
 /// The options for the user's login at the origin.
 struct LoginOptions: ParsableArguments {

@@ -1,10 +1,10 @@
 import ArgumentParser
 import Byway
+import BywayHTTPWire
 import BywayInterceptors
+import BywayPrimitives
 import BywayTLS
-import HTTPWire
 import NIOCore
-import Primitives
 
 /// `byway request`
 struct RequestCommand: AsyncParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Byway
+import BywayHTTPWire
 import HTTPTypes
-import HTTPWire
 
 /// The options that make a request, with the names that curl uses.
 struct RequestOptions: ParsableArguments {

@@ -1,8 +1,8 @@
 import Byway
 import BywayDoctor
+import BywayPrimitives
 import HTTPTypes
 import NIOCore
-import Primitives
 
 /// A request and its response, streamed from the input to the output.
 struct Transfer: Sendable {

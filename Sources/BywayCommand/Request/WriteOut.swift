@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import HTTPTypes
 import NIOCore
-import Primitives
 
 /// The text that `-w` writes after a response, with curl's names.
 struct WriteOut: Sendable {

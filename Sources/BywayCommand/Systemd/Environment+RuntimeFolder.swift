@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 extension Environment {
   /// The first runtime folder that systemd has made for this service, in RUNTIME_DIRECTORY (systemd.exec(5)). Colons separate several.

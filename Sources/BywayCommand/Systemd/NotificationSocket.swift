@@ -1,5 +1,5 @@
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// The socket on which a service manager receives notices, one in each datagram.
 struct NotificationSocket: Sendable {

@@ -1,8 +1,8 @@
+import BywayPrimitives
 import Glibc
 import Logging
 import NIOCore
 import NIOPosix
-import Primitives
 
 /// The service manager that has started this daemon, such as systemd. Without one, notices are dropped.
 struct ServiceManager: Sendable {

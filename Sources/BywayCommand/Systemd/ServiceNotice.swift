@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// A notice to the service manager, in its format (sd_notify(3)).
 enum ServiceNotice: Sendable, Hashable {

@@ -1,7 +1,7 @@
+import BywayPrimitives
 import Glibc
 import Logging
 import NIOCore
-import Primitives
 
 /// A watchdog that reports that a daemon is alive: each sign has passed through every event loop and a task before it is sent.
 ///

@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// A number of bytes as text: `512 B`, `1.4 KiB`, `12.0 MiB`.
 enum ByteCount {

@@ -1,5 +1,5 @@
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// The content of a progress line of one body, as a function of bytes and time.
 ///

@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import Glibc
 import NIOCore
-import Primitives
 
 /// Standard output or standard error. Every call is one write if the kernel accepts all of it, so that the lines of several threads
 /// do not mix.

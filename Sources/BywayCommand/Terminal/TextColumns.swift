@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// Rows of cells, two spaces apart.
 enum TextColumns {

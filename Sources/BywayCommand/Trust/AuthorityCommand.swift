@@ -1,6 +1,6 @@
 import ArgumentParser
+import BywayTLSInterception
 import NIOSSL
-import TLSInterception
 
 /// `byway trust authority`
 struct AuthorityCommand: ParsableCommand {

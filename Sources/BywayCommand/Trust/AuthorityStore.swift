@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
+import BywayTLSInterception
 import Glibc
-import Primitives
-import TLSInterception
 
 /// The user's local authority: a public certificate, and a key that only the user may read.
 struct AuthorityStore: Sendable {

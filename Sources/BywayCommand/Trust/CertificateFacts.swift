@@ -1,9 +1,9 @@
 import Byway
+import BywayPrimitives
 import BywayTLS
 import Crypto
 import NIOCore
 import NIOSSL
-import Primitives
 import SwiftASN1
 import X509
 

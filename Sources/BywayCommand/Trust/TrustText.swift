@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import BywayTLS
 import Glibc
-import Primitives
 
 /// Entries of the trust store as text.
 enum TrustText {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Byway
+import BywayPrimitives
 import BywayProxy
-import Primitives
 
 /// The rights of users to a proxy's devices, and the ways in which users are identified.
 struct UserOptions: ParsableArguments {

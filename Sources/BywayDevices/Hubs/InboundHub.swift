@@ -1,8 +1,8 @@
 package import Byway
-import HTTPWire
+import BywayHTTPWire
+import BywayPrimitives
 package import Logging
 package import NIOCore
-import Primitives
 import Synchronization
 
 /// A link that many gateways dial. Each is asked for its name, and its connection is given to the upstream of that name.

@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 
 // Browsers keep cookies for a whole domain, not for one of its hosts. The hosts of devices share none.
 extension DeviceHosts {

@@ -1,5 +1,5 @@
 import Byway
-package import HTTPWire
+package import BywayHTTPWire
 
 /// The hosts of all devices of one table, at present. They change with the configuration, while links stay open; cookies are kept apart by
 /// them.

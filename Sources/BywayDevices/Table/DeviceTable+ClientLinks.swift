@@ -1,5 +1,5 @@
 package import Byway
-package import LineLayer
+package import BywayLineLayer
 
 extension DeviceTable: ClientLinks {
   package var handler: any ExchangeHandler { DeviceRouter(self) }

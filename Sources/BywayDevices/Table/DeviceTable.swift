@@ -1,7 +1,7 @@
 package import Byway
-import HTTPWire
+import BywayHTTPWire
+import BywayPrimitives
 package import NIOCore
-import Primitives
 
 /// The devices of a ``DeviceDirectory`` that have been used. An unused device is only a name and addresses.
 ///

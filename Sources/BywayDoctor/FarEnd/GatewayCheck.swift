@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// Checks that the peer answers an HTTP/2 PING (RFC 9113 §6.7).
 struct GatewayCheck: LinkCheck {

@@ -1,8 +1,8 @@
 package import Byway
+import BywayLineLayer
+import BywayPrimitives
 import HTTPTypes
-import LineLayer
 package import NIOCore
-import Primitives
 
 /// A client that asks a running `byway proxy` of this machine about its link, by an OPTIONS request that it must not forward
 /// (RFC 9110 §7.6.2).

@@ -1,7 +1,7 @@
 import Byway
-import LineLayer
+import BywayLineLayer
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// Checks that the running proxy which uses a line exclusively answers questions about it.
 struct ProxyCheck: LinkCheck {

@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// Diagnoses of links that opened but led to no gateway.
 extension Diagnosis {

@@ -1,5 +1,5 @@
 import Byway
-import LineLayer
+import BywayLineLayer
 
 /// Checks that a gateway answers a question at the link's rate.
 struct AnswerCheck: LinkCheck {

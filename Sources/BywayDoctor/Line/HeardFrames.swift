@@ -1,4 +1,4 @@
-import LineLayer
+import BywayLineLayer
 
 /// The frames, and other runs of bytes, received on a line.
 struct HeardFrames: Sendable {

@@ -1,4 +1,4 @@
-import LineLayer
+import BywayLineLayer
 
 /// The question that a listener answers with a HELLO and then forgets (docs/wire-protocol.md, section 3). It neither begins nor disturbs a
 /// session.

@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// The kind of program that sends on a line instead of a gateway, derived from the received bytes.
 enum LineSpeaker: Sendable, Hashable {

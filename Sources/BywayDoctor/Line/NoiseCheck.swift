@@ -1,5 +1,5 @@
 import Byway
-import LineLayer
+import BywayLineLayer
 
 /// Measures the errors of a line in each direction, by many questions in a short time.
 ///

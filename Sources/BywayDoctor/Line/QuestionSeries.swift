@@ -1,4 +1,4 @@
-import LineLayer
+import BywayLineLayer
 
 /// A series of questions whose answers name them, with the outcome of each. Answers come in the order of the questions, so a question is
 /// lost if a later one is answered. Questions after the last answer are still open.

@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// Checks whether the far end can be read at another rate, or with another parity.
 struct RateCheck: LinkCheck {

@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// Checks for a program that sends only when it receives: waits, then sends a carriage return, like the Enter key, then an AT, which
 /// modems answer and HTTP servers reject.

@@ -1,5 +1,5 @@
 import Byway
-package import Primitives
+package import BywayPrimitives
 
 extension Report {
   /// The report in the format of docs/doctor.schema.json.

@@ -1,5 +1,5 @@
 package import Byway
-import Primitives
+import BywayPrimitives
 
 /// The result of an examination.
 package struct Report: Sendable {

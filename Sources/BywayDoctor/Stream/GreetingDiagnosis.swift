@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 extension Diagnosis {
   /// Returns the diagnosis of a server that does not speak TLS, by its first words; the same diagnosis for any other fault.

@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 
 /// Answers CONNECT requests (RFC 9110 §9.3.6): opens a connection, then passes bytes both ways until both ends are done.

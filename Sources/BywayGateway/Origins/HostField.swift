@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 
 /// The authority in a gateway's requests to its origin, in `Host` or, over HTTP/2, in `:authority`.
 public struct HostField: Sendable, Hashable {

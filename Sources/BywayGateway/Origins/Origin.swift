@@ -1,7 +1,7 @@
 public import Byway
-package import HTTPWire
+package import BywayHTTPWire
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// The target of a gateway's requests: an HTTP server, reached over TCP, TLS or a Unix socket; or a Swift handler in process.
 public struct Origin: Sendable {

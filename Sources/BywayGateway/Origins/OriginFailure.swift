@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// A server that a gateway connects to, with its name for messages.
 struct NamedServer: Sendable, Hashable {

@@ -1,6 +1,6 @@
 import Byway
-import HTTPWire
-import LineLayer
+import BywayHTTPWire
+import BywayLineLayer
 import NIOCore
 
 /// An http origin behind an HTTP proxy: requests in absolute form, with the gateway's own login or none.

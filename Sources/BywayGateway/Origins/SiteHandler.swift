@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 
 /// Translates between the client's name and the own name of an origin that needs requests with its own name.

@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 
 /// The name of a site in URLs: a scheme and an authority.
 struct SiteName: Sendable, Hashable {

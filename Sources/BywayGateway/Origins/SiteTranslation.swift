@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 
 /// A translation between the two names of a site: the client's, and the origin's own. Fields that name it are translated in requests
 /// and responses. Names of other sites stay, so that an origin can distinguish requests of foreign pages from its own. A page with the

@@ -1,7 +1,7 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// An HTTP proxy for a gateway's outgoing connections: requests to http origins use absolute form, all others CONNECT.
 public struct UpstreamProxy: Sendable, CustomStringConvertible {

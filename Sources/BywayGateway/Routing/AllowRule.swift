@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 
 /// A target besides the origin that clients of a gateway may reach: `HOST:PORT`, where HOST may be `*` or `*.DOMAIN`, and
 /// PORT may be `*`.

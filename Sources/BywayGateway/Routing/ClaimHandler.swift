@@ -1,6 +1,6 @@
 import Byway
 import BywayDevices
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 
 /// Answers requests for the gateway's claim, and passes on all others. It is the first handler of the gateway, so no processing of

@@ -1,6 +1,6 @@
 import Byway
+import BywayHTTPWire
 import HTTPTypes
-import HTTPWire
 
 extension RoutingRules {
   /// Returns the destination of a request, for interceptors that store something for one server only.

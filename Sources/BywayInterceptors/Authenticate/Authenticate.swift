@@ -1,8 +1,8 @@
 public import Byway
+import BywayHTTPWire
+import BywayPrimitives
 import HTTPTypes
-import HTTPWire
 import NIOCore
-import Primitives
 
 /// An interceptor that logs in when a server asks for it, with Basic (RFC 7617) or Digest (RFC 7616: SHA-256 and MD5, `auth` and
 /// `auth-int`).

@@ -1,5 +1,5 @@
-import HTTPWire
-import Primitives
+import BywayHTTPWire
+import BywayPrimitives
 
 /// A challenge of a `WWW-Authenticate` field (RFC 9110 §11.3).
 struct Challenge: Equatable {

@@ -1,6 +1,6 @@
+import BywayPrimitives
 import Crypto
 import NIOCore
-import Primitives
 
 /// The hash algorithms of Digest (RFC 7616 §3.2, §6.1). The last one is the strongest.
 enum DigestAlgorithm: CaseIterable, Comparable {

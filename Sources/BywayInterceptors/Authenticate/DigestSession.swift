@@ -1,5 +1,5 @@
-import HTTPWire
-import Primitives
+import BywayHTTPWire
+import BywayPrimitives
 
 /// The state of one Digest challenge, which allows any number of answers, each with the next count (RFC 7616).
 ///

@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import HTTPTypes
 import NIOCore
-import Primitives
 
 /// Answers from the origin, and what the cache stores of them.
 extension Cache {

@@ -1,7 +1,7 @@
 public import Byway
+package import BywayPrimitives
 import HTTPTypes
 public import Logging
-package import Primitives
 
 /// A cache (RFC 9111) in memory or on disk: a private one for a program or proxy of one user, a shared one if others can send
 /// requests as well.

@@ -1,6 +1,6 @@
+import BywayHTTPWire
+import BywayPrimitives
 import HTTPTypes
-import HTTPWire
-import Primitives
 
 /// The directives of `Cache-Control` (RFC 9111 §5.2), of a request or a response.
 struct CacheControl: Equatable, Sendable {

@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// The key of a stored response (RFC 9111 §2): the requested URL, and the server that was asked. The same URL may be asked of
 /// different servers, as a request may name one that it is not sent to.

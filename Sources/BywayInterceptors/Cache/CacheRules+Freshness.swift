@@ -1,6 +1,6 @@
+import BywayHTTPWire
+package import BywayPrimitives
 import HTTPTypes
-import HTTPWire
-package import Primitives
 
 extension StoredResponse {
   var control: CacheControl { CacheControl(fields) }

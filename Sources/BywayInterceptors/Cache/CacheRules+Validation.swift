@@ -1,6 +1,6 @@
+import BywayHTTPWire
+import BywayPrimitives
 import HTTPTypes
-import HTTPWire
-import Primitives
 
 extension CacheRules {
   /// Returns the request that validates a stored response (§4.3.1); `nil` if the response has no validator.

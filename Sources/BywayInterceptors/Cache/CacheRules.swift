@@ -1,5 +1,5 @@
+package import BywayPrimitives
 package import HTTPTypes
-package import Primitives
 
 /// The rules of a cache (RFC 9111): decisions without storage, clock or network.
 package struct CacheRules: Sendable {

@@ -1,8 +1,8 @@
 import Byway
+import BywayPrimitives
 import Glibc
 import NIOCore
 import NIOPosix
-import Primitives
 
 /// A storage of responses as files: `NUMBER.body`, then `NUMBER.head`, which contains the length of the body.
 ///

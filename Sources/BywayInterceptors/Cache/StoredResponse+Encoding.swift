@@ -1,7 +1,7 @@
+import BywayPrimitives
 import Crypto
 import HTTPTypes
 package import NIOCore
-import Primitives
 
 /// The encoding of a stored head: a version, the parts, and a checksum of all of it.
 extension StoredResponse {

@@ -1,6 +1,6 @@
+import BywayHTTPWire
+import BywayPrimitives
 package import HTTPTypes
-import HTTPWire
-import Primitives
 
 /// The head of a response in a cache, and the fields of its request on which it depends.
 package struct StoredResponse: Equatable, Sendable {

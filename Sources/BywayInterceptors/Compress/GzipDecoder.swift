@@ -1,5 +1,5 @@
 import Byway
-import CZlib
+import CBywayZlib
 package import NIOCore
 
 /// A decoder of gzip and of deflate. Its memory stays small, whatever the size of the result.

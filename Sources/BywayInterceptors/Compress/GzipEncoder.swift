@@ -1,5 +1,5 @@
 import Byway
-import CZlib
+import CBywayZlib
 import NIOCore
 
 /// An encoder of gzip (RFC 1952). Data that does not shrink is stored uncompressed.

@@ -1,4 +1,4 @@
-import CZlib
+import CBywayZlib
 import NIOCore
 
 /// The state of a zlib stream at a constant address, as zlib demands.

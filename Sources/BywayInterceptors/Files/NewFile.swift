@@ -1,8 +1,8 @@
 import Byway
+import BywayPrimitives
 import Glibc
 import NIOCore
 import NIOPosix
-import Primitives
 
 /// A file that is being written, for its owner only. It is removed if it is released before it is complete.
 ///

@@ -1,7 +1,7 @@
 import Byway
+import BywayHTTPWire
+import BywayPrimitives
 import HTTPTypes
-import HTTPWire
-import Primitives
 
 /// The answer from a file to a request with conditions and ranges (RFC 9110 §13.2.2, §14.2).
 struct FileAnswer {

@@ -1,7 +1,7 @@
 public import Byway
+import BywayPrimitives
 public import HTTPTypes
 import NIOPosix
-import Primitives
 
 /// An interceptor that answers GET and HEAD from the files of a folder, with ranges and conditions. Requests without a file are
 /// forwarded.

@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// A folder and everything below it. No symbolic link is followed, and no hidden file found.
 struct ServedFolder: Sendable {

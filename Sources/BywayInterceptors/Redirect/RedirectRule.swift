@@ -1,6 +1,6 @@
 import Byway
+import BywayHTTPWire
 import HTTPTypes
-import HTTPWire
 
 /// The request that follows from a redirect (RFC 9110 §15.4).
 struct RedirectRule {

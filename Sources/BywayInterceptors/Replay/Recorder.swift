@@ -1,8 +1,8 @@
 public import Byway
+import BywayPrimitives
 import HTTPTypes
 public import Logging
 import NIOPosix
-import Primitives
 import Synchronization
 
 /// An interceptor that writes each exchange into a file of a folder, which ``Replay`` can answer with later: heads, trailers,

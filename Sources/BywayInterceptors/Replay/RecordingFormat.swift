@@ -1,7 +1,7 @@
 package import Byway
+import BywayPrimitives
 package import HTTPTypes
 package import NIOCore
-import Primitives
 
 /// The format of an exchange in a file:
 ///

@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 import Synchronization
 
 /// The recordings of a folder, one in each file, or those of one file. They are found by the request that they answer, in the order

@@ -1,7 +1,7 @@
+import BywayPrimitives
 import Crypto
 import HTTPTypes
 import NIOCore
-import Primitives
 
 /// The request that a recording answers. Secrets in the query are left out, as no recording contains them.
 ///

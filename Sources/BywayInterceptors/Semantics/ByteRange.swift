@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// The range of bytes in a `Range` field (RFC 9110 §14.1.2), if it asks for a single one.
 enum ByteRange: Equatable {

@@ -1,5 +1,5 @@
-import HTTPWire
-import Primitives
+import BywayHTTPWire
+import BywayPrimitives
 
 /// The canonical spelling of URIs that mean the same (RFC 3986 §6.2.2, §6.2.3; RFC 9110 §4.2.3).
 enum CanonicalURI {

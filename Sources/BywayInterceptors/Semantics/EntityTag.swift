@@ -1,5 +1,5 @@
-import HTTPWire
-import Primitives
+import BywayHTTPWire
+import BywayPrimitives
 
 /// A tag for one version of a resource's content (RFC 9110 §8.8.3).
 struct EntityTag: Hashable, Sendable, CustomStringConvertible {

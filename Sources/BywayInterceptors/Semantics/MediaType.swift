@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// The types of content in files.
 package enum MediaType {

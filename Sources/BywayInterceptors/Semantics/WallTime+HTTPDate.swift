@@ -1,4 +1,4 @@
-package import Primitives
+package import BywayPrimitives
 
 // HTTP's dates (RFC 9110 §5.6.7).
 extension WallTime {

@@ -1,5 +1,5 @@
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// The body of an answer in a ``StubFile``. Rules determine where it ends, because the file goes on.
 struct StubBody {

@@ -1,8 +1,8 @@
 import Byway
+import BywayHTTPWire
+import BywayPrimitives
 import HTTPTypes
-import HTTPWire
 import NIOCore
-import Primitives
 
 /// A parser for the text of a ``StubFile``.
 package struct StubFileParser {

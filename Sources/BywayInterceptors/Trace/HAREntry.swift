@@ -1,7 +1,7 @@
 import Byway
+package import BywayPrimitives
 import HTTPTypes
 import NIOCore
-package import Primitives
 
 /// An exchange in the HTTP Archive format, version 1.2, which browsers' tools open.
 package struct HAREntry {

@@ -1,9 +1,9 @@
 public import Byway
+import BywayPrimitives
 import Glibc
 public import Logging
 import NIOCore
 import NIOPosix
-import Primitives
 import Synchronization
 
 /// An HTTP Archive (HAR 1.2) that grows with each exchange and can be opened at any moment: in Chromium's and Firefox's

@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// The content of JSON strings, with escapes and without (RFC 8259 §7). An invalid escape stays as it is.
 enum JSONEscapes {

@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// JSON in a record: perhaps cut off, perhaps not JSON at all. The work is proportional to the length.
 struct JSONText {

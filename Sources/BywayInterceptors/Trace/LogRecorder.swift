@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 public import Logging
-import Primitives
 
 /// A recorder that logs one line for each exchange.
 public struct LogRecorder: TraceRecorder {

@@ -1,5 +1,5 @@
-import HTTPWire
-import Primitives
+import BywayHTTPWire
+import BywayPrimitives
 
 /// Secrets in URLs, and in text that contains URLs.
 extension Redactor {

@@ -1,7 +1,7 @@
+import BywayHTTPWire
+import BywayPrimitives
 package import HTTPTypes
-import HTTPWire
 import NIOCore
-import Primitives
 
 /// A redactor, which replaces secrets by ``Trace/Redaction/mark``. It is created once, as every field of every exchange passes
 /// through it.

@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 
 /// A search for the segments of a path that announce a secret after them: `token` in `/token/1234`, and in `/reset-token/1234`.
 struct SegmentFinder: Sendable {

@@ -1,6 +1,6 @@
 public import Byway
+package import BywayPrimitives
 import HTTPTypes
-package import Primitives
 import Synchronization
 
 /// An interceptor that records every exchange, with its timings: in a log, in a HAR file, or in any other ``TraceRecorder``.

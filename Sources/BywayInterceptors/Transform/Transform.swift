@@ -1,7 +1,7 @@
 public import Byway
+import BywayHTTPWire
+import BywayPrimitives
 public import HTTPTypes
-import HTTPWire
-import Primitives
 
 /// An interceptor that rewrites the bodies of responses while they stream.
 ///

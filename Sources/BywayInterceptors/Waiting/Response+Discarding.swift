@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 extension Response {
   /// Releases an answer that no caller will see, before the next request is sent.

@@ -1,6 +1,6 @@
 package import Byway
 import BywayDevices
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 
 /// The rules for publishing devices, and for their names. A value, for as long as a configuration is in force.

@@ -1,8 +1,8 @@
 package import Byway
 package import BywayDevices
+import BywayPrimitives
 package import Logging
 import NIOCore
-import Primitives
 
 /// Asks the device at the far end of a link for its name.
 package struct ClaimReader: Sendable {

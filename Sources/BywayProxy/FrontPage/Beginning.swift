@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// The content of an empty list of devices.
 struct Beginning: Sendable, Hashable {

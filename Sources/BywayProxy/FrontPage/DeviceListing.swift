@@ -1,7 +1,7 @@
 import Byway
 import BywayDevices
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// The content of the list of devices. It has no secrets: addresses come without their options.
 struct DeviceListing: Sendable, Hashable {

@@ -1,7 +1,7 @@
 import Byway
 import BywayDevices
+import BywayHTTPWire
 import HTTPTypes
-import HTTPWire
 import NIOCore
 
 /// The list of devices at this proxy's own address: as a page, as JSON, and as an event stream.

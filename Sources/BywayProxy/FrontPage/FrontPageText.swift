@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// The HTML page of the list of devices. It is complete without scripts; with them it follows changes and can be searched.
 enum FrontPageText {

@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 import Synchronization
 
 /// The limit of clients that follow the list of devices: each holds a connection for as long as a tab is open. Safe on any thread.

@@ -1,7 +1,7 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// The context of a client's connection: what it tells about the client. Used on the connection's event loop.
 final class ConnectionContext {

@@ -1,7 +1,7 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// The reason for refusing a request because of its user.
 enum Refusal: Equatable {

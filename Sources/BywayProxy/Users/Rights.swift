@@ -1,5 +1,5 @@
 package import Byway
-import Primitives
+import BywayPrimitives
 
 /// The devices that each user may use: `alice = printer camera`, one user a line. A value.
 ///

@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 
 /// Checks rights again after the interceptors: a request that an interceptor redirects to another device needs the right to that
 /// device. A request with its original device has been checked already.

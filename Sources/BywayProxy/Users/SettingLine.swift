@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// A line of a settings file that is neither empty nor a comment.
 struct SettingLine {

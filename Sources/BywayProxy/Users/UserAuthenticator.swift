@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 
 /// The authenticator of requests, by the rules in force. Lives on the proxy's event loop.

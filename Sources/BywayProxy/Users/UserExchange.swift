@@ -1,5 +1,5 @@
 import Byway
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 
 /// An exchange of a proxy with users. It waits until its user is known, removes the user's field from the trailers, counts as the use

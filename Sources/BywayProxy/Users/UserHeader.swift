@@ -1,6 +1,6 @@
 package import Byway
-import HTTPWire
-import Primitives
+import BywayHTTPWire
+import BywayPrimitives
 
 /// The field in which a reverse proxy names the user, on a Unix socket that only the reverse proxy can write to.
 package struct UserHeader: Sendable, Hashable {

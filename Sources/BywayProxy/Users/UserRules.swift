@@ -1,5 +1,5 @@
 package import Byway
-import HTTPWire
+import BywayHTTPWire
 
 /// The users of a proxy, how they are identified, and their rights: all from files, which each reload reads again. A value.
 package struct UserRules: Sendable {

@@ -1,4 +1,4 @@
-import CPSL
+import CBywayPSL
 
 /// The public suffixes, such as `com` and `co.uk`, under which anyone can register names: no site may set cookies for all of
 /// them. The list is part of libpsl. A top-level name that is not in the list counts as a public suffix.

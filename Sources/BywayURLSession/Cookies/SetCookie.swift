@@ -1,6 +1,6 @@
+import BywayPrimitives
 import Foundation
 import FoundationNetworking
-import Primitives
 
 /// The content of a `Set-Cookie` field (RFC 6265 §5.2). Foundation's own parser ignores `Max-Age`, splits at commas, and
 /// accepts every domain.

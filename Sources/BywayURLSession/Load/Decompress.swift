@@ -1,7 +1,7 @@
 import Byway
+import BywayHTTPWire
 import BywayInterceptors
 import HTTPTypes
-import HTTPWire
 import NIOCore
 
 /// Requests compressed bodies if the app does not decide about that, and decompresses them, as Foundation's own HTTP does.

@@ -1,9 +1,9 @@
 import Byway
+import BywayPrimitives
 import Foundation
 import Glibc
 import NIOCore
 import NIOPosix
-import Primitives
 
 /// A file in the folder for temporary files that only its user can read.
 final class TemporaryFile: Sendable {

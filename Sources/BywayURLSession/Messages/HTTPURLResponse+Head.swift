@@ -1,7 +1,7 @@
+import BywayHTTPWire
 import Foundation
 import FoundationNetworking
 import HTTPTypes
-import HTTPWire
 
 extension HTTPURLResponse {
   convenience init?(_ head: HTTPResponse, from url: URL?) {

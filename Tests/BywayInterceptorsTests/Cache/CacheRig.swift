@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import HTTPTypes
 import NIOCore
-import Primitives
 import Synchronization
 import TestPeers
 

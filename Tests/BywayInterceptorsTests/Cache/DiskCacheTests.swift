@@ -1,8 +1,8 @@
 import Byway
+import BywayPrimitives
 import Foundation
 import HTTPTypes
 import NIOCore
-import Primitives
 import TestPeers
 import TestTools
 import Testing

@@ -1,9 +1,9 @@
 import Byway
 import BywayDevices
 import BywayGateway
+import BywayLineDevices
+import BywayLineEmulation
 import Foundation
-import LineDevices
-import LineEmulation
 import Logging
 import NIOCore
 import SerialTransport

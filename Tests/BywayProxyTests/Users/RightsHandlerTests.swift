@@ -1,6 +1,6 @@
 import Byway
 import BywayDevices
-import HTTPWire
+import BywayHTTPWire
 import NIOCore
 import Testing
 

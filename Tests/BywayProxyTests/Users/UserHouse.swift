@@ -1,11 +1,11 @@
 import Byway
 import BywayDevices
 import BywayGateway
+import BywayPrimitives
 import HTTPTypes
 import Logging
 import LoopbackTransport
 import NIOCore
-import Primitives
 import Synchronization
 import TCPTransport
 import TestTools

@@ -1,8 +1,8 @@
 import Byway
 import BywayInterceptors
+import BywayPrimitives
 import HTTPTypes
 import NIOCore
-import Primitives
 import TestTools
 import TestWire
 import Testing

@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 import Logging
 import NIOCore
 import NIOEmbedded

@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 import TestTools
 import TestWire
 import Testing

@@ -1,4 +1,4 @@
-import HTTPWire
+import BywayHTTPWire
 import Testing
 
 @testable import Byway

@@ -1,4 +1,4 @@
-import HTTP2Session
+import BywayHTTP2Session
 import NIOCore
 
 /// A far end that is not a regular server. It sends only the frames of its manner.

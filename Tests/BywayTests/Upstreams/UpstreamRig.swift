@@ -1,5 +1,5 @@
+import BywayHTTPWire
 import Glibc
-import HTTPWire
 import Logging
 import NIOCore
 import NIOEmbedded

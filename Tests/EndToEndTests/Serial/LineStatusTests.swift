@@ -1,5 +1,5 @@
-import LineEmulation
-import Primitives
+import BywayLineEmulation
+import BywayPrimitives
 import TestPeers
 import TestTools
 import Testing

@@ -1,6 +1,6 @@
+import BywayLineDevices
+import BywayLineEmulation
 import Foundation
-import LineDevices
-import LineEmulation
 import TestPeers
 import TestTools
 

@@ -1,5 +1,5 @@
+import BywayLineEmulation
 import Foundation
-import LineEmulation
 import TestPeers
 import TestTools
 import Testing

@@ -1,5 +1,5 @@
-import LineEmulation
-import LineLayer
+import BywayLineEmulation
+import BywayLineLayer
 import Logging
 import NIOCore
 import NIOPosix

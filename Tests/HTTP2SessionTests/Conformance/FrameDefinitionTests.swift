@@ -1,4 +1,4 @@
-import HTTP2Session
+import BywayHTTP2Session
 import Testing
 
 /// RFC 9113 §6, §7.

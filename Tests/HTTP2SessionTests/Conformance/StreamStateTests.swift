@@ -1,4 +1,4 @@
-import HTTP2Session
+import BywayHTTP2Session
 import Testing
 
 /// RFC 9113 §5: every kind of frame in every stream state that a client can cause.

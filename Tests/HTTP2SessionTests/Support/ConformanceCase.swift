@@ -1,4 +1,4 @@
-import HTTP2Session
+import BywayHTTP2Session
 import Testing
 
 /// A sequence of frames from a client, and the server's required reaction.

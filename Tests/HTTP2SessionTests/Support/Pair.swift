@@ -1,5 +1,5 @@
-import HTTP2Session
-import HTTPWire
+import BywayHTTP2Session
+import BywayHTTPWire
 import NIOCore
 
 /// A client and a server, joined by a link that delivers immediately, without a limit by default.

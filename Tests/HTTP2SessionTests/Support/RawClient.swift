@@ -1,5 +1,5 @@
-import HTTP2Session
-import HTTPWire
+import BywayHTTP2Session
+import BywayHTTPWire
 import NIOCore
 
 /// A client that sends raw frames to a server session. The server responds to each complete request with five bytes.

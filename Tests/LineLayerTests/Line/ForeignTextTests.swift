@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// Text of other writers on a line.
 @Suite("Foreign text") struct ForeignTextTests {

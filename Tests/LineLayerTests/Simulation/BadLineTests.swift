@@ -1,7 +1,7 @@
-import LineEmulation
+import BywayLineEmulation
 import Testing
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// A fault that is there from some time on.
 private struct Late<Fault: LineFault>: LineFault {

@@ -1,7 +1,7 @@
-import LineEmulation
+import BywayLineEmulation
 import Testing
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// The targets of the line layer alone, in the line's own time: whatever machine this runs on, the figures are the same.
 @Suite("Goodput")

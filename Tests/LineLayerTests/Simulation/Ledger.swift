@@ -1,6 +1,6 @@
-import LineEmulation
+import BywayLineEmulation
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// Knows what was sent in every session, and says what is wrong with what is received.
 ///

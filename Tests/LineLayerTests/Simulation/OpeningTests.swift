@@ -1,7 +1,7 @@
-import LineEmulation
+import BywayLineEmulation
 import Testing
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 @Suite("Openings on bad lines") struct OpeningTests {
   /// Seconds until a session has begun, by seed; `nil` where its first opening was given up.

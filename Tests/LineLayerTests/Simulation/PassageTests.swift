@@ -1,7 +1,7 @@
-import LineEmulation
+import BywayLineEmulation
 import Testing
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// When pieces of the stream were on the wire, as an end says it, against what the emulated line did.
 @Suite("Passages") struct PassageTests {

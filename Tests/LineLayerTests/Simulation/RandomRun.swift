@@ -1,6 +1,6 @@
-import LineEmulation
+import BywayLineEmulation
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// A fault that is gone from some time on.
 struct Temporary<Fault: LineFault>: LineFault {

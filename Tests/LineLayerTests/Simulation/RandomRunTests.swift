@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// `BYWAY_SEED=n` repeats one run; `BYWAY_RUNS=n` makes that many.
 @Suite("Random runs")

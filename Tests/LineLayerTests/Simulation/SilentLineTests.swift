@@ -1,7 +1,7 @@
-import LineEmulation
+import BywayLineEmulation
 import Testing
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// Cuts in the middle of a transfer, as both ends notice them.
 @Suite("A line that is cut in the middle of a transfer")

@@ -1,6 +1,6 @@
-import LineEmulation
+import BywayLineEmulation
 
-@testable import LineLayer
+@testable import BywayLineLayer
 
 /// A dialer and a listener over an emulated line, in virtual time.
 ///

@@ -389,7 +389,7 @@ def main(folder):
         told = vector["corrected"]
         expect(result == (None if told == "no" else (content, int(told))), vector)
 
-    scripts = sorted(folder.resolve().parents[2].glob("Sources/LineConformance/Scripts/*.txt"))
+    scripts = sorted(folder.resolve().parents[2].glob("Sources/BywayLineConformance/Scripts/*.txt"))
     expect(len(scripts) > 5, {"name": "session vectors"})
     for path in scripts:
         for name, steps in sessions(path):

@@ -1,4 +1,4 @@
-package import Primitives
+package import BywayPrimitives
 
 /// A validator for the subset of JSON Schema that the schemas in docs/ use.
 package struct SchemaCheck {

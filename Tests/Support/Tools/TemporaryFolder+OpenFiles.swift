@@ -1,5 +1,5 @@
+import BywayPrimitives
 import Foundation
-import Primitives
 
 extension TemporaryFolder {
   /// Returns this process's descriptors of files, pipes and Unix sockets in the folder.

@@ -1,5 +1,5 @@
+import BywayPrimitives
 import Foundation
-import Primitives
 
 /// A temporary folder for one test, with a path short enough for Unix sockets; it is deleted with the last reference.
 package final class TemporaryFolder: Sendable {

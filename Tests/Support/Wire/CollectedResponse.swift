@@ -1,5 +1,5 @@
 package import Byway
-package import HTTPWire
+package import BywayHTTPWire
 package import NIOCore
 
 /// Sends one request to a handler and records the response.

@@ -1,5 +1,5 @@
 package import Byway
-package import HTTPWire
+package import BywayHTTPWire
 package import NIOCore
 
 /// A handler that keeps the heads and response sinks of its exchanges, and ignores the rest of their requests.

@@ -1,5 +1,5 @@
 package import Byway
-package import HTTPWire
+package import BywayHTTPWire
 package import NIOCore
 
 /// A handler whose responses come from the test.

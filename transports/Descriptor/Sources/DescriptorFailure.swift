@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// The messages for failures, in the user's terms.
 enum DescriptorFailure {

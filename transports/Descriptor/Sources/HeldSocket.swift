@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import Glibc
 import NIOCore
-import Primitives
 
 /// A socket that already listens, because the parent of this process opened it.
 struct HeldSocket: Sendable, Hashable {

@@ -1,8 +1,8 @@
 public import Byway
+import BywayPrimitives
 import Glibc
 public import NIOCore
 import NIOPosix
-import Primitives
 import Synchronization
 
 /// A transport for links inside one process: `loopback:NAME`. The channels use a socket pair, with the kernel's back-pressure.

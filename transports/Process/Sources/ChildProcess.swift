@@ -1,5 +1,5 @@
+import BywayPrimitives
 @preconcurrency import Glibc
-import Primitives
 import Synchronization
 
 /// A child process in a process group of its own. It is reaped as soon as it ends. Safe on any thread.

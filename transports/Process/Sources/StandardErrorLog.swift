@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import Logging
 import NIOCore
-import Primitives
 import Synchronization
 
 /// Logs a child's standard error line by line, and keeps the last line, which usually gives the reason why the child ended.

@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import Crypto
 import Foundation
-import Primitives
 import TestPeers
 import TestTools
 

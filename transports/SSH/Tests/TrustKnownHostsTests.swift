@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import Foundation
 import NIOPosix
-import Primitives
 import TestPeers
 import TestTools
 import Testing

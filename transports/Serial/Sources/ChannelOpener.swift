@@ -1,8 +1,8 @@
 import Byway
+import BywayPrimitives
 import Logging
 import NIOCore
 import NIOPosix
-import Primitives
 
 /// Opens one device as a channel, under its current name.
 struct ChannelOpener: Sendable {

@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// The format of characters on the wire. They always have eight data bits.
 struct LineFormat: Sendable, Hashable {

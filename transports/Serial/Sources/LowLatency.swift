@@ -1,7 +1,7 @@
-import CSerialPort
+import BywayPrimitives
+import CBywaySerialPort
 import Glibc
 import Logging
-import Primitives
 
 /// Requests low latency of adapters. They collect received bytes before they deliver them: FTDI's for 16 ms, which would be
 /// most of a round trip.

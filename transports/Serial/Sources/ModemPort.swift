@@ -1,6 +1,6 @@
-import CSerialPort
+import BywayPrimitives
+import CBywaySerialPort
 import Glibc
-import Primitives
 
 /// Access through libserialport to a port with control lines: its configuration, and the identity of its adapter.
 ///

@@ -1,5 +1,5 @@
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// The lock that prevents two programs from using the same line. The kernel releases it however its holder ends.
 ///

@@ -1,5 +1,5 @@
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// The reason why a port cannot be opened now, for lists of ports.
 enum PortProblem {

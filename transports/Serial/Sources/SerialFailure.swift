@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// The reason why a port could not be opened, with a message for the user.
 enum SerialFailure: Error {

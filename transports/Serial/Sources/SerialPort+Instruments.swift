@@ -1,5 +1,5 @@
 import Byway
-import CSerialPort
+import CBywaySerialPort
 import Glibc
 
 extension SerialPort {

@@ -1,7 +1,7 @@
-import CSerialPort
+import BywayPrimitives
+import CBywaySerialPort
 import Glibc
 import Logging
-import Primitives
 import Synchronization
 
 /// An open port: locked, raw, and at its rate. Releasing it restores its former state.

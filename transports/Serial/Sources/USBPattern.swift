@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// A pattern for a USB adapter, independent of its port's name: `0403:6001` or `0403:6001:A50285BI`.
 struct USBPattern: Sendable, Hashable {

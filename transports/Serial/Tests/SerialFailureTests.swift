@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import Foundation
 import Glibc
-import Primitives
 import TestTools
 import Testing
 import TransportTestSupport

@@ -1,5 +1,5 @@
+import BywayPrimitives
 import NIOSSL
-import Primitives
 
 /// A certificate of this end that is not valid now.
 enum CertificateLapse {

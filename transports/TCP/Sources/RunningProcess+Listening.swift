@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 extension RunningProcess {
   /// Finds the process that listens on a TCP port of this machine, if it is visible to this user (proc_pid_fd(5)). Blocks

@@ -1,8 +1,8 @@
 import Byway
+import BywayPrimitives
 import Glibc
 import NIOCore
 import NIOPosix
-import Primitives
 
 /// The messages for failures, in the user's terms.
 enum TCPFailure {

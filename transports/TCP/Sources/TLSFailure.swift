@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import BywayTLS
 import Glibc
-import Primitives
 
 /// The messages for TLS failures on a link, in the user's terms.
 struct TLSFailure: TLSWords {

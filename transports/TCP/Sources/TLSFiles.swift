@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import BywayTLS
 import NIOSSL
-import Primitives
 
 /// The files of an address, checked: the authorities, and this end's certificate and key.
 struct TLSFiles {

@@ -1,8 +1,8 @@
 import Byway
+import BywayPrimitives
 import BywayTLS
 import Logging
 import NIOSSL
-import Primitives
 
 /// The files that an address names, and the TLS configuration made from them.
 struct TLSOptions {

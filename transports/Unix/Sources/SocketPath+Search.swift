@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// Searches for the reason why there is no socket at a path.
 extension SocketPath {

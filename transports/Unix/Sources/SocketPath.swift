@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import Glibc
 import NIOCore
-import Primitives
 
 /// The path of a link address, which is known to fit into a socket address.
 struct SocketPath {

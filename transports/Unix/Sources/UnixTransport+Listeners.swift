@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import Glibc
-import Primitives
 
 extension UnixTransport: ListenerListing {
   /// Returns the listening sockets with a path.

@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 extension Diagnosis {
   /// Diagnoses a program whose standard streams are the link: it may print a greeting or an error message there.

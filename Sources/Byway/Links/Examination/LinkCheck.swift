@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// A check of one aspect of a link. Its inputs are its stored properties, and its finding has its result.
 ///

@@ -1,7 +1,7 @@
+import BywayPrimitives
 import Glibc
 package import NIOCore
 import NIOPosix
-import Primitives
 
 /// Checks that a host's name resolves to addresses.
 package struct NameCheck: LinkCheck {

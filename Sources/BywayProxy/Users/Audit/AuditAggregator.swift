@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// Condenses many requests into few events: one when a user begins to use a device, one when the use ends, and repeated refusals
 /// as a number. Time is an argument.

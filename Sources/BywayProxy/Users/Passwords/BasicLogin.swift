@@ -1,6 +1,6 @@
 import Byway
-import HTTPWire
-import Primitives
+import BywayHTTPWire
+import BywayPrimitives
 
 /// A name and a password as a client sends them (RFC 7617).
 struct BasicLogin: Sendable {

@@ -1,5 +1,5 @@
 package import Byway
-import Primitives
+import BywayPrimitives
 
 /// The users that may log in with a password, as `htpasswd` writes them: `NAME:HASH`, one user a line. A value.
 package struct PasswordFile: Sendable {

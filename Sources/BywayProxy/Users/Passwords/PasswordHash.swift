@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// A password's hash from an `htpasswd` file, of a kind that is slow on purpose.
 package struct PasswordHash: Sendable, Hashable {

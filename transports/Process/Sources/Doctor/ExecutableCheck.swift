@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// Checks that the file is a program, and that this user may run it.
 struct ExecutableCheck: LinkCheck {

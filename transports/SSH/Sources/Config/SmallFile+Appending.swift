@@ -1,5 +1,5 @@
+import BywayPrimitives
 import Glibc
-import Primitives
 
 extension SmallFile {
   /// Appends one line in a single write, so that lines from other processes stay whole. Creates the file and its folder if they

@@ -1,6 +1,6 @@
 package import Byway
+import BywayPrimitives
 import NIOCore
-import Primitives
 
 /// The state of a Unix socket's path on the remote host, as its shell sees it. An SSH server reports only that it could not
 /// connect.

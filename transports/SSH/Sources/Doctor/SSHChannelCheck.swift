@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// Checks that the server opens the link's destination.
 struct SSHChannelCheck: LinkCheck {

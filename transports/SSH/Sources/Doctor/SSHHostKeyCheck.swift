@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// Checks that the server's host key is the one that known_hosts lists.
 struct SSHHostKeyCheck: LinkCheck {

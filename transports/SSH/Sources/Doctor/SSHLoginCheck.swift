@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// Checks that the server lets this user log in.
 struct SSHLoginCheck: LinkCheck {

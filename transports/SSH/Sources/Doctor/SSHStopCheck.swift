@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// Checks that the next server is reachable through the one before it (ProxyJump).
 struct SSHStopCheck: LinkCheck {

@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import NIOCore
 import NIOPosix
-import Primitives
 
 /// A client of an ssh-agent (draft-ietf-sshm-ssh-agent): requests its keys and signatures. Each request has a connection of its
 /// own, so an agent that dies or stops answering fails only that request.

@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// A key that the settings name by a file: a private key, or only its public half if an agent holds the private one.
 struct Identity: Sendable {

@@ -1,6 +1,6 @@
 import Byway
+package import BywayPrimitives
 import Glibc
-package import Primitives
 
 /// A private key file that was read.
 package struct KeyFile: Sendable {

@@ -1,4 +1,4 @@
-import Primitives
+import BywayPrimitives
 
 /// A key that its passphrase unlocks. libssh2 unlocks it and signs with it in one call.
 struct LockedKey: Sendable {

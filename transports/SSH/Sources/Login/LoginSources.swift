@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import Glibc
 import NIOCore
-import Primitives
 
 /// The sources of a login's secrets other than files.
 struct LoginSources: Sendable {

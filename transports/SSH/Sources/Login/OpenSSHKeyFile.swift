@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// A private key in OpenSSH's own format (PROTOCOL.key): a clear public part and a private part, which may be encrypted.
 struct OpenSSHKeyFile: Sendable {

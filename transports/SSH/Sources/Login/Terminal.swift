@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import Glibc
 import NIOCore
-import Primitives
 
 /// The controlling terminal, for the time of one question. Blocks. Handles one question at a time.
 ///

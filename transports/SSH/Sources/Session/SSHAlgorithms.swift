@@ -1,4 +1,4 @@
-import CSSH2
+import CBywaySSH2
 
 /// The algorithms that this end offers in a key exchange (RFC 4253 §7.1), best first: none with SHA-1, MD5, CBC or RC4. libssh2
 /// omits those that the installed version does not support.

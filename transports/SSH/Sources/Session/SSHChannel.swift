@@ -1,4 +1,4 @@
-import CSSH2
+import CBywaySSH2
 import NIOCore
 
 /// The remote destination of a channel (RFC 4254 §6.5, §7.2, and OpenSSH's PROTOCOL file).

@@ -1,5 +1,5 @@
 import Byway
-import LineLayer
+import BywayLineLayer
 import NIOCore
 
 /// Carries the bytes of a `StreamChannel` over one SSH channel.

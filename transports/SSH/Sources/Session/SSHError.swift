@@ -1,4 +1,4 @@
-import CSSH2
+import CBywaySSH2
 
 /// An error of libssh2. ``SSHFailure`` turns it into a message for the user.
 struct SSHError: Error, CustomStringConvertible {

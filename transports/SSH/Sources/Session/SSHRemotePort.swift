@@ -1,4 +1,4 @@
-import CSSH2
+import CBywaySSH2
 
 /// A remote port on which the server listens for this session (RFC 4254 §7.1). It must be cancelled.
 struct SSHRemotePort {

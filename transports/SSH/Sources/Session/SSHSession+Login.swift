@@ -1,4 +1,4 @@
-import CSSH2
+import CBywaySSH2
 import Glibc
 
 /// RFC 4252.

@@ -1,5 +1,5 @@
 import Byway
-import CSSH2
+import CBywaySSH2
 import Glibc
 import NIOCore
 import NIOPosix

@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// The error for a refused host key: the fingerprints, and what to do.
 struct HostKeyRefusal: Sendable {

@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import Crypto
-import Primitives
 
 /// A line of a known_hosts file (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT").
 package struct KnownHostsLine: Sendable, Hashable {

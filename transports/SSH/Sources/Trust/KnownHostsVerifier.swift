@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import Logging
-import Primitives
 import Synchronization
 
 /// Trusts the keys that known_hosts files list. With `accept-new`, it adds a host that none of them lists.

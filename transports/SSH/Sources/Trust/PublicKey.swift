@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import Crypto
-import Primitives
 
 /// A public key in SSH's encoding (RFC 4253 §6.6), described in the format of `ssh-keygen -l`.
 package struct PublicKey: Sendable, Hashable {

@@ -1,5 +1,5 @@
 import Byway
-import Primitives
+import BywayPrimitives
 
 /// Checks that the device of the address exists, and is a serial port.
 struct DeviceCheck: LinkCheck {

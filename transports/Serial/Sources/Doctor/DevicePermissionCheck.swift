@@ -1,6 +1,6 @@
 import Byway
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// Checks that this user may open the device.
 struct DevicePermissionCheck: LinkCheck {

@@ -1,7 +1,7 @@
 import Byway
+import BywayPrimitives
 import Glibc
 import Logging
-import Primitives
 
 /// Checks that an adapter with a latency timer does not hold back received bytes, after requesting low latency as each link
 /// does.

@@ -1,8 +1,8 @@
 import Byway
+import BywayPrimitives
 import Glibc
 import Logging
 import NIOPosix
-import Primitives
 
 /// Lists ports whenever they may have changed.
 ///

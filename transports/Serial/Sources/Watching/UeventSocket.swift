@@ -1,5 +1,5 @@
+import BywayPrimitives
 import Glibc
-import Primitives
 
 /// A socket for device events of the kernel and udev, without libudev: netlink(7), NETLINK_KOBJECT_UEVENT.
 ///

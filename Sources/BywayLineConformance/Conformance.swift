@@ -1,0 +1,314 @@
+import BywayLineLayer
+
+/// Plays the other end of a line against an end under test, script by script, and tells in the Test Anything Protocol how that
+/// went.
+///
+/// A value without I/O, clock or randomness, as the line layer itself is: the same checks run in virtual time and on a device.
+/// After each call take ``nextOrder()`` until there is none, and call ``handleTimeout(at:)`` at ``nextDeadline``. Times are
+/// nanoseconds.
+package struct Conformance: Sendable {
+  package struct Options: Sendable {
+    /// The role of the end under test.
+    package var role: Script.Role
+    /// The means that the runner offers.
+    package var means: Set<Script.Need> = []
+    /// Leaves out what waits for many seconds.
+    package var isQuick = false
+    /// Only scripts whose section and name contain this.
+    package var only = ""
+    /// How late a frame may be because of the line, of schedulers, or of a clock.
+    package var tolerance: UInt64 = 0
+    /// How fast the line carries what is said; `nil` where that takes no time.
+    package var bytesPerSecond: Int?
+    /// Between two scripts: what was under way arrives and is forgotten.
+    package var pause: UInt64 = 0
+    package var seed: UInt64 = 1
+
+    package init(role: Script.Role) {
+      self.role = role
+    }
+  }
+
+  package enum Order: Sendable, Equatable {
+    /// To the end under test.
+    case send([UInt8])
+    /// A line of the results.
+    case tell(String)
+    case cut, restore
+    /// The end's program is restarted.
+    case start
+    case owner(OwnerOrder)
+  }
+
+  enum Stage {
+    /// Nothing was received yet. The tester announces itself at intervals.
+    case meeting(since: UInt64, saidAt: UInt64)
+    /// Until that time, what arrives belongs to the script before.
+    case pausing(until: UInt64)
+    case opening(ScriptRun)
+    case running(ScriptRun)
+    case over
+  }
+
+  let options: Options
+  let openings: [Opening]
+  private var scripts: ArraySlice<Script>
+  var stage: Stage
+  var counterpart: Counterpart
+  private var hearing = Hearing()
+  /// The latest frame that was received.
+  private var latest: Frame?
+  var unread: [Heard] = []
+  var transcript: Transcript
+  private var orders: [Order] = []
+  private var report: TestReport
+
+  /// How long the end under test may take to appear.
+  private static let patience: UInt64 = 30_000_000_000
+  private static let interval: UInt64 = 500_000_000
+
+  package init(_ catalogue: Catalogue, _ options: Options, at now: UInt64) {
+    self.options = options
+    openings = catalogue.openings
+    let scripts = catalogue.scripts(for: options)
+    self.scripts = scripts[...]
+    counterpart = Counterpart(of: options.role, seed: options.seed)
+    counterpart.greets = false
+    report = TestReport(count: scripts.count)
+    transcript = Transcript(since: now)
+    stage = .meeting(since: now, saidAt: 0)
+    report.plan.forEach { orders.append(.tell($0)) }
+    turn(at: now)
+  }
+
+  package var isOver: Bool { if case .over = stage { true } else { false } }
+  package var hasPassed: Bool { isOver && report.failures == 0 }
+
+  package mutating func nextOrder() -> Order? { orders.isEmpty ? nil : orders.removeFirst() }
+
+  package mutating func receive(_ bytes: [UInt8], at now: UInt64) {
+    for run in hearing.receive(bytes, mending: counterpart.id) {
+      guard let heard = counterpart.read(run, at: now) else {
+        transcript.heard("\(run.bytes.count + 1) bytes that are not a frame of this session", at: now)
+        continue
+      }
+      transcript.heard(heard.summary, at: now)
+      // The copy of a HELLO or OPEN.
+      if run.isOpening, heard.frame == latest { continue }
+      latest = heard.frame
+      if let reason = counterpart.noteProgram(heard.frame) { return abandon(reason) }
+      let answer = counterpart.hear(heard.frame)
+      unread.append(heard)
+      if let answer { send([0] + counterpart.encode(answer, seal: counterpart.id), at: now) }
+    }
+    turn(at: now)
+  }
+
+  package mutating func handleTimeout(at now: UInt64) { turn(at: now) }
+
+  /// Ends the test early, because the device is gone or the user has interrupted it.
+  package mutating func abandon(_ reason: String) {
+    guard !isOver else { return }
+    tell(report.bailOut(reason))
+    stage = .over
+  }
+
+  package var nextDeadline: UInt64? {
+    switch stage {
+    case .meeting(_, let saidAt): saidAt + Self.interval
+    case .pausing(let time): time
+    case .opening(let run), .running(let run): run.deadline
+    case .over: nil
+    }
+  }
+
+  // MARK: One after another
+
+  private mutating func turn(at now: UInt64) {
+    while true {
+      switch stage {
+      case .over: return
+      case .meeting(let since, let saidAt):
+        if !unread.isEmpty {
+          pause(at: now)
+        } else if now - since > Self.patience {
+          return abandon("nothing was heard from the end under test for \(Self.patience / 1_000_000_000) seconds")
+        } else {
+          if saidAt == 0 || now >= saidAt + Self.interval { meet(since: since, at: now) }
+          return
+        }
+      case .pausing(let time):
+        guard now >= time else { return }
+        next(at: now)
+      case .opening(var run):
+        let outcome = proceed(&run, at: now)
+        stage = .opening(run)
+        switch outcome {
+        case nil: return
+        case .passed: begin(at: now)
+        case .failed(let reason): cannotBegin(run.step, reason, at: now)
+        }
+      case .running(var run):
+        let outcome = proceed(&run, at: now)
+        stage = .running(run)
+        guard let outcome else { return }
+        finish(run.step, outcome, at: now)
+      }
+    }
+  }
+
+  private mutating func meet(since: UInt64, at now: UInt64) {
+    if options.role == .listen {
+      let question = FramePattern(kind: .open, fields: [.session: .word("new"), .incarnation: .word("none")])
+      send([0] + counterpart.bytes(of: .frame(question, isDamaged: false)), at: now)
+    }
+    stage = .meeting(since: since, saidAt: max(now, 1))
+  }
+
+  private mutating func next(at now: UInt64) {
+    guard let script = scripts.first else {
+      tell(report.summary)
+      stage = .over
+      return
+    }
+    if let reason = options.reasonToSkip(script, isEcho: counterpart.isEcho) {
+      skip(reason, at: now)
+      return
+    }
+    transcript.begin(at: now)
+    if script.needs.contains(.start) {
+      hearing.reset()
+      let isEcho = counterpart.isEcho
+      counterpart = Counterpart(of: options.role, seed: options.seed &+ UInt64(report.done) &+ 1)
+      counterpart.isEcho = isEcho
+      orders.append(.start)
+    }
+    let opening = openings.first { $0.state == script.state && $0.role == options.role }
+    counterpart.greets = opening?.excuse == nil
+    begin(withLatestOf: unread, at: now)
+    let isThere = script.state == "open" && options.role == .dial && counterpart.canGoOn
+    stage = .opening(ScriptRun(isThere ? [] : opening?.steps ?? [], tolerance: options.tolerance, at: now))
+  }
+
+  /// Forgets what was said since the last script but for an OPEN, which a dialer need not repeat soon.
+  private mutating func begin(withLatestOf heard: [Heard], at now: UInt64) {
+    unread = []
+    counterpart.isBusy = false
+    guard options.role == .dial, counterpart.phase != .open,
+      let open = heard.last(where: { if case .open = $0.frame { true } else { false } })
+    else { return }
+    unread = [Heard(frame: open.frame, zeros: open.zeros, at: now)]
+    if let answer = counterpart.hear(open.frame) {
+      send([0] + counterpart.encode(answer, seal: counterpart.id), at: now)
+    }
+  }
+
+  private mutating func begin(at now: UInt64) {
+    guard let script = scripts.first else { return }
+    if script.needs.contains(.correction), counterpart.endMends == 0 {
+      return skip("the end under test mends no frames", at: now)
+    }
+    if let strongest = script.strongest, strongest >= Int(counterpart.endMends) {
+      return skip("the end under test mends \(counterpart.endMends) strengths", at: now)
+    }
+    counterpart.isBusy = true
+    stage = .running(ScriptRun(script.steps, units: script.units, tolerance: options.tolerance, at: now))
+  }
+
+  private mutating func cannotBegin(_ step: String, _ reason: String, at now: UInt64) {
+    guard let script = scripts.first else { return }
+    let opening = openings.first { $0.state == script.state && $0.role == options.role }
+    if let excuse = opening?.excuse, counterpart.phase != .none {
+      skip(excuse, at: now)
+    } else {
+      finish("to begin, \(step)", .failed(reason), at: now)
+    }
+  }
+
+  private mutating func skip(_ reason: String, at now: UInt64) {
+    guard let script = scripts.popFirst() else { return }
+    tell(report.skip(script, reason))
+    leave(at: now)
+    pause(at: now)
+  }
+
+  private mutating func finish(_ step: String, _ outcome: ScriptRun.Outcome, at now: UInt64) {
+    guard let script = scripts.popFirst() else { return }
+    switch outcome {
+    case .passed: tell(report.pass(script))
+    case .failed(let reason): tell(report.fail(script, step: step, reason: reason, transcript.lines))
+    }
+    orders.append(.restore)
+    leave(at: now)
+    pause(at: now)
+  }
+
+  /// Ends the session, unless the next script can go on with it.
+  private mutating func leave(at now: UInt64) {
+    let next = scripts.first { options.reasonToSkip($0, isEcho: counterpart.isEcho) == nil }
+    let isNeeded = options.role == .dial && counterpart.canGoOn && next?.state == "open"
+    guard counterpart.phase == .opening || counterpart.phase == .open, !isNeeded else { return }
+    let reset = FramePattern(kind: .reset, fields: [.reason: .word("aborted")])
+    send([0] + counterpart.bytes(of: .frame(reset, isDamaged: false)), at: now)
+  }
+
+  private mutating func pause(at now: UInt64) {
+    counterpart.isBusy = true
+    stage = .pausing(until: now + options.pause)
+  }
+
+  // MARK: Actions
+
+  private mutating func proceed(_ run: inout ScriptRun, at now: UInt64) -> ScriptRun.Outcome? {
+    while true {
+      var bytes: [UInt8] = []
+      while let deed = run.nextDeed(saidUnits: counterpart.saidUnits, at: now) {
+        if case .say(let utterance) = deed {
+          bytes += counterpart.bytes(of: utterance)
+        } else {
+          run.took(flush(&bytes, at: now))
+          perform(deed)
+        }
+      }
+      run.took(flush(&bytes, at: now))
+      let index = run.index
+      if let outcome = run.proceed(&unread, counterpart, at: now) { return outcome }
+      if run.index == index { return nil }
+    }
+  }
+
+  private mutating func perform(_ deed: ScriptRun.Deed) {
+    switch deed {
+    case .say: break
+    case .mute: counterpart.isMuted = true
+    case .cut:
+      hearing.reset()
+      orders.append(.cut)
+    case .restore: orders.append(.restore)
+    case .owner(let order): orders.append(.owner(order))
+    }
+  }
+
+  /// - Returns: how long that takes on the line.
+  private mutating func flush(_ bytes: inout [UInt8], at now: UInt64) -> UInt64 {
+    guard !bytes.isEmpty else { return 0 }
+    // Noise that a quiet line has collected must not spoil the first frame.
+    send([0] + bytes, at: now)
+    defer { bytes = [] }
+    return options.bytesPerSecond.map { UInt64(bytes.count) * 1_000_000_000 / UInt64(max($0, 1)) } ?? 0
+  }
+
+  private mutating func send(_ bytes: [UInt8], at now: UInt64) {
+    for part in bytes.split(separator: 0) {
+      var part = Array(part)
+      let count = part.count + 1
+      let text = FrameCodec.decode(&part, seal: counterpart.id)?.summary
+      transcript.said(text ?? "\(count) bytes that are not a frame of this session", at: now)
+    }
+    orders.append(.send(bytes))
+  }
+
+  private mutating func tell(_ text: String) {
+    for line in text.split(separator: "\n") { orders.append(.tell(String(line))) }
+  }
+}

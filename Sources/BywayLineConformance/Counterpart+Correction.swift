@@ -1,0 +1,52 @@
+import BywayLineLayer
+
+/// Frames that bear correction, as scripts write them, and as they are: docs/wire-protocol.md, section 7.
+extension Counterpart {
+  /// Encodes a frame with correction, and puts in the errors that a script asks for.
+  func correctable(_ frame: Frame, _ strength: Int, _ pattern: FramePattern, seal: SessionID) -> [UInt8] {
+    let excess = number(pattern[.length]) ?? 0
+    var wire = CorrectableFrame.wire(of: frame, strength: strength, seal: seal, excess: excess)
+    for bit in 0..<(number(pattern[.sync]) ?? 0) where bit < 24 { wire[bit % 3] ^= 1 << UInt8(bit / 3) }
+    for byte in 0..<(number(pattern[.header]) ?? 0) where byte < 6 { wire[3 + byte] ^= 0x5A }
+    // A short frame is one word.
+    for byte in 0..<(number(pattern[.wrong]) ?? 0) {
+      let index = CorrectableFrame.bytesBeforeTheBody + byte
+      if index < wire.count { wire[index] ^= 0xA5 }
+    }
+    return wire
+  }
+
+  /// Decodes a run of bytes from the end, if it is a frame.
+  func read(_ run: Hearing.Run, at now: UInt64) -> Heard? {
+    if run.bearsCorrection {
+      return CorrectableFrame.read(run.bytes, seal: run.isOpening ? Hearing.openings : id).map {
+        Heard(frame: $0.frame, zeros: run.zeros, strength: $0.strength, at: now)
+      }
+    }
+    var bytes = run.bytes
+    return FrameCodec.decode(&bytes, seal: id).map { Heard(frame: $0, zeros: run.zeros, strength: nil, at: now) }
+  }
+
+  func agrees(strength value: FramePattern.Value?, _ actual: Int?) -> Bool {
+    switch value {
+    case nil: true
+    case .number(let number): actual == number
+    case .word("some"): actual != nil
+    case .word, .offset: actual == nil
+    }
+  }
+
+  func agrees(level value: FramePattern.Value?, _ actual: Noise) -> Bool {
+    switch value {
+    case nil: true
+    case .number(let number): Int(actual.code) == number
+    case .word("some"): actual != .none
+    case .word, .offset: actual == .none
+    }
+  }
+}
+
+extension Heard {
+  /// The frame in the language of scripts.
+  var summary: String { frame.summary + (strength.map { " strength=\($0)" } ?? "") }
+}

@@ -1,0 +1,86 @@
+import BywayLineLayer
+
+/// Cuts what an end says into frames, those that bear correction too where any may, and notes what comes before each.
+struct Hearing: Sendable {
+  struct Run: Sendable {
+    var bytes: [UInt8]
+    /// Zeros since the frame before, the one that ended it left out.
+    var zeros: Int
+    var bearsCorrection = false
+    /// Whether it is a copy of HELLO or OPEN, which belong to no session.
+    var isOpening = false
+  }
+
+  /// The seal of the correction of HELLO and OPEN.
+  static let openings = SessionID(session: 0, incarnation: 0)
+
+  /// No frame of an end is longer, whatever its payload.
+  private static let limit = 70_000
+
+  /// Bytes that were not examined yet: the beginning of a frame with correction.
+  private var waiting: [UInt8] = []
+  private var partial: [UInt8] = []
+  private var zeros = 0
+  private var isTooLong = false
+
+  /// - Parameter session: whose frames may bear correction.
+  mutating func receive(_ bytes: some Sequence<UInt8>, mending session: SessionID?) -> [Run] {
+    var runs: [Run] = []
+    waiting += bytes
+    while !waiting.isEmpty {
+      let marked = [session, Self.openings].compactMap(\.self).first {
+        waiting.starts(with: CorrectableFrame.mark(of: $0).prefix(waiting.count))
+      }
+      if let marked, partial.isEmpty {
+        guard waiting.count >= CorrectableFrame.bytesBeforeTheBody else { break }
+        if let length = CorrectableFrame.length(beginning: waiting) {
+          guard waiting.count >= length else { break }
+          runs.append(
+            Run(
+              bytes: Array(waiting.prefix(length)), zeros: zeros, bearsCorrection: true,
+              isOpening: marked == Self.openings))
+          waiting.removeFirst(length)
+          zeros = 0
+          continue
+        }
+      }
+      let byte = waiting.removeFirst()
+      if byte != 0 {
+        if partial.count < Self.limit { partial.append(byte) } else { isTooLong = true }
+      } else if partial.isEmpty {
+        zeros += 1
+      } else {
+        if !isTooLong { runs.append(Run(bytes: partial, zeros: zeros)) }
+        partial = []
+        zeros = 0
+        isTooLong = false
+      }
+    }
+    return runs
+  }
+
+  /// Forgets the frame that was begun, because the line was cut.
+  mutating func reset() {
+    waiting = []
+    partial = []
+    isTooLong = false
+  }
+}
+
+/// A frame that the end under test has said.
+struct Heard: Sendable {
+  var frame: Frame
+  var zeros: Int
+  /// The strength of its correction; `nil` if it has none.
+  var strength: Int?
+  var at: UInt64
+
+  /// The frame without its acknowledgement, which was matched already: the DATA that carried it is still to be matched.
+  var withoutAcknowledgement: Heard? {
+    guard case .data(var header, let payload) = frame, header.next != nil else { return nil }
+    var rest = self
+    header.next = nil
+    rest.frame = .data(header, payload: payload)
+    return rest
+  }
+}

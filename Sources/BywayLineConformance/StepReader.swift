@@ -1,0 +1,97 @@
+import BywayPrimitives
+
+/// Reads one step of a script, word by word.
+struct StepReader {
+  private var words: [Substring]
+
+  init(_ text: Substring) {
+    words = text.split(separator: " ")
+  }
+
+  func action() throws(Complaint) -> Step.Action {
+    var reader = self
+    let action = try reader.read()
+    if let word = reader.words.first { throw Complaint("\"\(word)\" is too much") }
+    return action
+  }
+
+  private mutating func read() throws(Complaint) -> Step.Action {
+    switch next() {
+    case "in":
+      let times = words.first.flatMap { Int($0) }
+      if times != nil { words.removeFirst() }
+      return .say(try utterance(), times: times ?? 1)
+    case "out":
+      let isOnly = skip("only")
+      let pattern = try pattern()
+      let isDoubled = skip("doubled")
+      let after = skip("after") ? try milliseconds() : 0
+      return .expect(
+        pattern, isOnly: isOnly, isDoubled: isDoubled, after: after, within: try milliseconds("within"))
+    case "none":
+      let pattern = try pattern()
+      return .refuse(pattern, for: try milliseconds("for"))
+    case "at": return .wait(try milliseconds())
+    case "mute": return .mute
+    case "cut": return .cut
+    case "restore": return .restore
+    case "owner": return .owner(try order())
+    case let word: throw Complaint("there is no step \"\(word)\"")
+    }
+  }
+
+  private mutating func utterance() throws(Complaint) -> Utterance {
+    if skip("bytes") { return .bytes(try Self.bytes(next())) }
+    if skip("body") { return .body(try Self.bytes(next())) }
+    if skip("junk") { return .junk(Int(try milliseconds())) }
+    if skip("stretch") { return .stretch(Int(try milliseconds())) }
+    let isDamaged = skip("damaged")
+    return .frame(try pattern(), isDamaged: isDamaged)
+  }
+
+  private mutating func order() throws(Complaint) -> OwnerOrder {
+    switch next() {
+    case "send": return .send(Int(try milliseconds()))
+    case "finish": return .finish
+    case "leave": return .leave
+    case let word: throw Complaint("an owner cannot \"\(word)\"")
+    }
+  }
+
+  private mutating func pattern() throws(Complaint) -> FramePattern {
+    let name = next()
+    guard let kind = FramePattern.Kind(rawValue: name) else { throw Complaint("there is no frame \"\(name)\"") }
+    var fields: [FramePattern.Field: FramePattern.Value] = [:]
+    while let word = words.first, word.contains("=") || word == "last" {
+      words.removeFirst()
+      let parts = word.split(separator: "=", maxSplits: 1)
+      guard let field = parts.first.flatMap({ FramePattern.Field(rawValue: String($0)) }),
+        FramePattern.known(kind).contains(field)
+      else { throw Complaint("\(name) has no \"\(word)\"") }
+      fields[field] = parts.count == 2 ? FramePattern.Value(String(parts[1])) : .word("yes")
+    }
+    return FramePattern(kind: kind, fields: fields)
+  }
+
+  private mutating func next() -> String {
+    words.isEmpty ? "" : String(words.removeFirst())
+  }
+
+  private mutating func skip(_ word: String) -> Bool {
+    guard words.first.map({ $0 == word }) ?? false else { return false }
+    words.removeFirst()
+    return true
+  }
+
+  private mutating func milliseconds(_ name: String? = nil) throws(Complaint) -> UInt64 {
+    if let name, !skip(name) { throw Complaint("\"\(name)\" and a number are missing") }
+    let word = next()
+    guard let number = UInt64(word), number <= 1_000_000 else { throw Complaint("\"\(word)\" is not a number") }
+    return number
+  }
+
+  static func bytes(_ text: String) throws(Complaint) -> [UInt8] {
+    guard let bytes = Hex.bytes(text), !bytes.isEmpty else { throw Complaint("\"\(text)\" are not bytes") }
+    return bytes
+  }
+}
