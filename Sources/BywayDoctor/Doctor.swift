@@ -4,9 +4,12 @@ import BywayPrimitives
 /// Examines links.
 package struct Doctor: Sendable {
   private let transports: TransportRegistry
+  private let stopCommand: @Sendable (Int32) -> String?
 
-  package init(_ transports: TransportRegistry) {
+  /// - Parameter stopCommand: returns the command that stops a daemon of this program, by its process; `nil` if it is none.
+  package init(_ transports: TransportRegistry, stopCommand: @escaping @Sendable (Int32) -> String? = { _ in nil }) {
     self.transports = transports
+    self.stopCommand = stopCommand
   }
 
   /// Examines a link from the medium upwards, until a check finds a fault.
@@ -45,7 +48,8 @@ package struct Doctor: Sendable {
       await examination.skip(GatewayCheck.self, because: "Only the far end can open this link.")
     case .taken(let holder):
       let client = try await examination.make(
-        ProxyCheck(holder: RunningProcess(holder), place: link.address.place, transports: transports))
+        ProxyCheck(
+          holder: RunningProcess(holder), place: link.address.place, transports: transports, stopCommand: stopCommand))
       try await examination.make(OriginCheck(client: client))
     }
   }

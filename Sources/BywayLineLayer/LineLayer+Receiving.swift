@@ -69,7 +69,7 @@ extension LineLayer {
       latestOpening = nil
       return (frame, length)
     case .beyondMending(let errors, let length):
-      counters.damagedFrames += 1
+      countDamage()
       ear.hear(beyondMending: errors, of: length)
       // It was told, and that was lost.
       if ear.noise == .beyondMending { session?.receiving.needsNoise = true }
@@ -78,9 +78,19 @@ extension LineLayer {
   }
 
   private mutating func noteDamage(_ length: Int) {
-    counters.damagedFrames += 1
+    countDamage()
     intactBytes = 0
     ear.hear(damaged: length)
+  }
+
+  private mutating func countDamage() {
+    if role == .dialer { counters.damagedFrames += 1 } else { doubtfulDamage += 1 }
+  }
+
+  /// Counts the damage that was in doubt.
+  mutating func settleDamage() {
+    counters.damagedFrames += doubtfulDamage
+    doubtfulDamage = 0
   }
 
   package mutating func receive(_ bytes: [UInt8], at now: UInt64) {
@@ -145,6 +155,7 @@ extension LineLayer {
     version: UInt8, id: SessionID, _ abilities: Abilities, window: UInt16, at now: UInt64
   ) {
     guard role != .dialer else { return handleRival(id.session) }
+    if session?.id != id { doubtfulDamage = 0 }
     guard version == FrameCodec.version else { return say(.reset(session: id.session, reason: .version)) }
     // Meant for an earlier incarnation, or for whichever is here: it has to be said again, for this one.
     guard id.incarnation == incarnation else { return sayHello(to: abilities) }
@@ -274,6 +285,7 @@ extension LineLayer {
 
   private mutating func heard(at now: UInt64) {
     guard session != nil else { return }
+    settleDamage()
     session?.asking.heard(at: now)
     if session?.interruption != nil { resume() }
     guard session?.isConfirmed == false else { return }

@@ -25,6 +25,9 @@ package struct LineLayer: Sendable {
   var roundTrip = RoundTrip(frame: nil)
   var sizer = FrameSizer()
   var counters = LineStatistics()
+  /// Damaged runs that a listener has heard since the last frame of its session. Another program may have sent them, for example the
+  /// doctor, which tries the rates of the line: they count when the session goes on.
+  var doubtfulDamage: UInt64 = 0
   var isLineUp = true
   var lineLostAt: UInt64?
   /// The next frame follows something that may not have ended in a delimiter.
@@ -182,6 +185,7 @@ package struct LineLayer: Sendable {
   /// The session is over: says so upwards, and where a reason is given, to the other end.
   mutating func end(_ reason: SessionEnd, telling reset: ResetReason?) {
     guard let session else { return }
+    settleDamage()
     // Who tells of the session when it is over wants to know.
     counters.correctableErrors = session.sending.corrector.errors
     self.session = nil

@@ -33,7 +33,10 @@ package struct PEMFile: Sendable {
   package func certificates() throws -> [NIOSSLCertificate] {
     let bytes = try read().bytes
     guard let certificates = try? NIOSSLCertificate.fromPEMBytes(bytes), !certificates.isEmpty else {
-      throw unusable("\(name) contains no certificate in PEM form (-----BEGIN CERTIFICATE-----).", nil)
+      throw unusable(
+        Self.holds("PRIVATE KEY", bytes)
+          ? "\(name) contains a private key, where a certificate belongs: are the two files exchanged?"
+          : "\(name) contains no certificate in PEM form (-----BEGIN CERTIFICATE-----).", nil)
     }
     return certificates
   }
@@ -45,12 +48,22 @@ package struct PEMFile: Sendable {
     do {
       key = try NIOSSLPrivateKey(bytes: bytes, format: .pem)
     } catch {
-      throw unusable("\(name) contains no private key in PEM form without a passphrase.", error)
+      throw unusable(
+        Self.holds("CERTIFICATE", bytes)
+          ? "\(name) contains a certificate, where a private key belongs: are the two files exchanged?"
+          : "\(name) contains no private key in PEM form without a passphrase.", error)
     }
     if let exposure = status.flatMap({ FileExposure($0, for: .group) }) {
       throw unusable("\(name): \(exposure).", nil)
     }
     return key
+  }
+
+  /// Whether the content has a part of this kind (RFC 7468 §2).
+  private static func holds(_ label: String, _ bytes: [UInt8]) -> Bool {
+    String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).contains { line in
+      line.hasPrefix("-----BEGIN ") && line.hasSuffix("\(label)-----")
+    }
   }
 
   /// More than the certificates of all web authorities together.

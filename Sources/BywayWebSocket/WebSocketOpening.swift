@@ -31,7 +31,8 @@ struct WebSocketOpening {
   func subprotocol(in response: Response) throws(BywayError) -> String? {
     guard response.status == .ok else {
       throw BywayError(
-        .refused, "\(url) opened no WebSocket: the answer was \(response.status.code).", processing: .none)
+        .refused, "\(url) opened no WebSocket: the server answered \(response.status.code) without an upgrade.",
+        processing: .none)
     }
     guard response.fields[.secWebSocketExtensions] == nil else {
       throw BywayError(.protocolViolation, "\(url) uses an extension that was not requested.")

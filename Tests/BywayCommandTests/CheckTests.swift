@@ -23,11 +23,23 @@ import Testing
       ("tls://127.0.0.1:0?cert=/none&key=\(own.key)", 66, "Cannot read /none (cert=): No such file or directory."),
       ("tls://127.0.0.1:0?cert=\(garbage)&key=\(own.key)", 66, "(cert=) contains no certificate"),
       ("tls://127.0.0.1:0?cert=\(own.cert)&key=\(other.key)", 66, "do not belong together"),
+      (
+        "tls://127.0.0.1:0?cert=\(own.key)&key=\(own.cert)", 66,
+        "\(own.key) (cert=) contains a private key, where a certificate belongs: are the two files exchanged?"
+      ),
+      (
+        "tls://127.0.0.1:0?cert=\(own.cert)&key=\(own.cert)", 66,
+        "\(own.cert) (key=) contains a certificate, where a private key belongs: are the two files exchanged?"
+      ),
       ("tls://127.0.0.1:0?\(own.options)&ca=/none", 66, "Cannot read /none (ca=)"),
       ("tls://0.0.0.0:0?\(own.options)", 64, "would serve anyone who reaches it"),
       ("tls://0.0.0.0:0?\(own.options)&ca=\(ca.authority)", 0, "is valid"),
       ("tls://127.0.0.1:7000?open=dial&ca=/none", 66, "Cannot read /none (ca=)"),
       ("unix:/none/l", 73, "/none"),
+      ("serial:/dev/null", 64, "/dev/null cannot be used as a link: it is not a terminal."),
+      ("serial:\(garbage)", 64, "\(garbage) is a regular file."), ("serial:/none/ttyUSB0", 0, "is valid"),
+      ("exec:/none/program", 66, "The program /none/program does not exist: check the path."),
+      ("exec:cat", 0, "is valid"),
       ("unix:/none/l?open=dial", 0, "is valid"),
     ]
     for (link, status, words) in cases {
@@ -72,6 +84,38 @@ import Testing
       #expect(checked.exitCode == status && started.exitCode == status)
       #expect(started.errorText == checked.errorText)
     }
+  }
+
+  @Test("a program of a plugin that is missing or not executable is an error of the start, with status 66")
+  func plugins() async throws {
+    let folder = try TemporaryFolder()
+    let script = try folder.write("#!/bin/sh\n", to: "stamp.sh")
+    let cases = [
+      ("exec:/none/stamp", "The program /none/stamp does not exist: check the path."),
+      (
+        "exec:\(script)?path=/a",
+        "\(script) is not executable (mode 644): make it executable with chmod +x, or correct the link. Run: chmod +x \(script)"
+      ),
+      ("exec:no-such-program-here -x", "Command not found: no-such-program-here. Install it, or write its full path."),
+    ]
+    chmod(script, 0o644)
+    for (link, words) in cases {
+      let text = "link = unix:\(folder["l"])\norigin = http://127.0.0.1:1\ninterceptor = \(link)\n"
+      let checked = try await check(text, in: folder)
+      #expect(checked.exitCode == 66)
+      #expect(
+        checked.errorText == "byway: \(folder["hall.conf"]), line 3: interceptor: \(words)\n", "\(checked.errorText)")
+      let started = try await BywayProcess.run(
+        ["gateway", "--link", "unix:\(folder["l"])", "--origin", "1", "--interceptor", link])
+      #expect(started.exitCode == 66 && started.errorText == "byway: --interceptor: \(words)\n", "\(started.errorText)")
+      let section = try await check(
+        "link = unix:\(folder["l"])\nlisten = unix:\(folder["p"])\n[interceptor stamp]\nlink = \(link)\n", in: folder)
+      #expect(
+        section.exitCode == 66 && section.errorText.contains("line 4: interceptor: \(words)"), "\(section.errorText)")
+    }
+    chmod(script, 0o755)
+    let text = "link = unix:\(folder["l"])\norigin = http://127.0.0.1:1\ninterceptor = exec:\(script)\n"
+    #expect(try await check(text, in: folder).exitCode == 0)
   }
 
   @Test("the configuration of byway-proxy@local is valid as installed, and with the two lines that name an adapter")

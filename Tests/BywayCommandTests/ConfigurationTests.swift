@@ -87,13 +87,47 @@ extension Parsing {
           """) == [
             "p.conf, line 1: Unknown option \"listn\". Did you mean \"listen\"?",
             "p.conf, line 2: The value 'soon' is invalid for '--drain <seconds>'. Write a number of seconds, such as 5 or 0.5.",
-            "p.conf, line 3: \"gateway\" is not a kind of section here: write [proxy x].",
+            "p.conf, line 3: [gateway x] is for byway gateway, and this file is one of a proxy: write it into a file of its own.",
             "p.conf, line 4: [proxy a is not the beginning of a section: write [proxy NAME], with letters, digits, -, _ and dots.",
             "p.conf, line 6: link: Unknown link scheme \"lopback\". Did you mean \"loopback\"? Known: loopback.",
             "p.conf, line 7: drain holds for the whole daemon: put it before the first section of the file.",
             "p.conf, line 8: b is already the name of the section on line 5: choose another.",
             "p.conf, line 9: \"nonsense\" is not a setting: write name = value.",
           ])
+    }
+
+    @Test("a section for another daemon is one error, and its settings belong to no other section")
+    func foreign() throws {
+      #expect(
+        try messages(
+          """
+          [proxy a]
+          link = loopback:a
+          listen = loopback:pa
+          [gateway b]
+          link = loopback:b
+          origin = 80
+          lnik = 3
+          [proxy c]
+          link = loopback:c
+          lisen = loopback:pc
+          """) == [
+            "p.conf, line 4: [gateway b] is for byway gateway, and this file is one of a proxy: write it into a file of its own.",
+            "p.conf, line 10: Unknown option \"lisen\" in [proxy c]. Did you mean \"listen\"?",
+          ])
+      let first = try messages(
+        "[gateway b]\nlink = loopback:b\norigin = 80\n[proxy a]\nlink = loopback:a\nlisten = loopback:p\n")
+      #expect(first.map { $0.prefix(27) } == ["p.conf, line 1: [gateway b]"], "\(first)")
+      let file = ConfigurationFile("[device d]\nlink = x\n", path: "g.conf", sections: ["gateway", "interceptor"])
+      #expect(
+        file.failures.map(\.failure.message) == [
+          "g.conf, line 1: [device d] is for byway proxy, and this file is one of a gateway: write it into a file of its own."
+        ])
+      #expect(file.entries.isEmpty)
+      let other = ConfigurationFile("[hall d]\n", path: "g.conf", sections: ["gateway", "interceptor"])
+      #expect(
+        other.failures.first?.failure.message
+          == "g.conf, line 1: \"hall\" is not a kind of section here: write [gateway d].")
     }
 
     @Test("an unknown option is reported with its section")

@@ -189,8 +189,18 @@ import Testing
   func reload() async throws {
     let home = try Home()
     let gateway = try await home.gateway()
-    #expect(try await home.run("reload").exitCode == 0)
+    let done = try await home.run("reload")
+    #expect(done.exitCode == 0)
+    #expect(done.outputText == "hall has read its configuration again and applied it.\n")
     #expect(try await home.status("hall")["reload"]?["result"]?.text == "done")
+    let text = try String(contentsOfFile: home.file, encoding: .utf8)
+    try home.folder.write(
+      "metrics = unix:\(home.folder["metrics"])\nlog-format = json\nmax-connections = 7\n" + text, to: "hall.conf")
+    let later = try await home.run("reload")
+    #expect(
+      later.outputText == "hall has read its configuration again and applied it. "
+        + "At the next start only, these changes take effect: max-connections, metrics.\n")
+    #expect(try await eventually { gateway.log.contains("\"message\":\"Reloaded\"") })
     try home.folder.write("origin = nowhere\nlink = unix:\(home.folder["l"])\n", to: "hall.conf")
     let refused = try await home.run("reload", "hall")
     #expect(refused.exitCode == 64)
@@ -207,6 +217,20 @@ import Testing
     #expect(try await home.run("log-level").outputText == "info\n")
     #expect(try await home.run("log-level", "debug", "--instance", "hall").exitCode == 0)
     #expect(try await home.run("log-level").outputText == "debug\n")
+    #expect(try await home.run("log-level", "hall", "notice").exitCode == 0)
+    #expect(try await home.run("log-level", "hall").outputText == "notice\n")
+    #expect(try await home.run("log-level", "warning").exitCode == 0)
+    #expect(try await home.run("log-level", "--instance", "hall").outputText == "warning\n")
+    let levels = "trace, debug, info, notice, warning, error, critical"
+    for (arguments, status, words) in [
+      (["hall", "loud"], Int32(64), "one of the following: \(levels)"),
+      (["loud"], 69, "No daemon is called \"loud\". Known: hall. A level is one of \(levels)."),
+      (["loud", "--instance", "hall"], 64, "\"loud\" is not a level, which is one of \(levels)."),
+      (["none", "info"], 69, "No daemon is called \"none\". Known: hall."),
+    ] {
+      let result = try await BywayProcess.run(["log-level"] + arguments, environment: home.environment)
+      #expect(result.exitCode == status && result.errorText.contains(words), "\(result.errorText)")
+    }
     let other = try await BywayProcess.gateway(
       ["--link", "unix:\(home.folder["m"])", "--origin", "http://127.0.0.1:1", "--instance", "attic"],
       environment: home.environment)
@@ -216,7 +240,8 @@ import Testing
     let unknown = try await home.run("stop", "hal")
     #expect(unknown.errorText.contains("No daemon is called \"hal\". Did you mean \"hall\"?"))
     for (name, process) in [("attic", other), ("hall", gateway)] {
-      #expect(try await home.run("stop", name).exitCode == 0)
+      let stopped = try await home.run("stop", name)
+      #expect(stopped.exitCode == 0 && stopped.outputText == "\(name) has stopped.\n", "\(stopped.outputText)")
       #expect(await process.process.waitForExit(within: .seconds(5)) == .code(0))
     }
   }
@@ -238,7 +263,8 @@ import Testing
     async let stopped = home.run("stop")
     #expect(try await eventually { try await home.status("hall")["state"]?.text == "stopping" })
     #expect(try await home.run("status").outputText.contains(", stopping, "))
-    #expect(try await home.run("stop", "--no-wait").exitCode == 0)
+    let unawaited = try await home.run("stop", "--no-wait")
+    #expect(unawaited.exitCode == 0 && unawaited.outputText == "hall is stopping.\n")
     #expect(RunningProcess.isRunning(gateway.process.id))
     await client.stop()
     #expect(try await stopped.exitCode == 0)

@@ -56,6 +56,16 @@ extension Parsing {
       }
     }
 
+    @Test("an unknown value of --discover is reported with the valid ones", arguments: ["usb", "usb0:/dev", "tcp"])
+    func discovery(text: String) throws {
+      let options = try DeviceOptions.parse(["--discover", text])
+      let failure = try #require(throws: CommandFailure.self) { try options.check(in: transports) }
+      #expect(
+        failure.message
+          == "--discover: \"\(text)\" is none of its values: write serial for adapters that are plugged in, "
+          + "serial:/FOLDER for the ports in a folder, or dns-sd.")
+    }
+
     @Test("a device section applies to every proxy in the file")
     func sections() throws {
       let plan = try plan(

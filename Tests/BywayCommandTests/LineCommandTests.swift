@@ -41,6 +41,16 @@ import Testing
     #expect(lines.last == "\(folder["b"]) → \(folder["a"]): 0 bytes sent, 0 delivered, none damaged")
   }
 
+  @Test("byway line with one path says that the other one is missing, with an example")
+  func onePath() async throws {
+    let result = try await BywayProcess.run(["line", folder["a"]])
+    #expect(result.exitCode == 64)
+    #expect(
+      result.errorText
+        == "byway: A line has two ends, and the path of the second one is missing: write byway line \(folder["a"]) PATH-B, "
+        + "for example byway line /tmp/ttyA /tmp/ttyB. Try: byway help line\n")
+  }
+
   /// Opens a device with a rate.
   private func device(_ name: String, _ rate: speed_t) throws -> CInt {
     let descriptor = open(folder[name], O_RDWR | O_NOCTTY)

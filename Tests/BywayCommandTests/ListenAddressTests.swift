@@ -42,12 +42,24 @@ import UnixTransport
   @Test(
     "an error in an address is reported in terms of --listen",
     arguments: [
-      (":8080", "write 127.0.0.1:8080"), ("80808", "write HOST:PORT"), ("127.0.0.1:80x", "\"80x\" is not a port"),
-      ("localhost:99999", "\"99999\" is not a port"), ("proxy", "write HOST:PORT or unix:PATH"),
+      (":8080", "write 127.0.0.1:8080"),
+      ("80808", "\"80808\" is not a port: write a number from 1 to 65535, for example 127.0.0.1:8080."),
+      ("127.0.0.1:80x", "\"80x\" is not a port"), ("127.0.0.1:+80", "\"+80\" is not a port"),
+      ("localhost:99999", "\"99999\" is not a port: write a number from 1 to 65535"),
+      ("proxy", "write HOST:PORT or unix:PATH"),
     ])
   func mistakes(_ text: String, _ message: String) throws {
     let failure = try #require(throws: CommandFailure.self) { try ListenAddress(text) }
     #expect(failure.message.hasPrefix("--listen \(text): ") && failure.message.contains(message), "\(failure.message)")
+  }
+
+  @Test("an error in a link address is reported with the option")
+  func option() throws {
+    let failure = try #require(throws: CommandFailure.self) {
+      try ListenAddress("tcp://127.0.0.1:65536", of: "--metrics").link(in: transports)
+    }
+    #expect(failure.message.hasPrefix("--metrics: \"127.0.0.1:65536\" is not a host"), "\(failure.message)")
+    #expect(failure.message.hasSuffix("a port is a number from 1 to 65535."), "\(failure.message)")
   }
 
   @Test("the ready message shows a URL")

@@ -123,6 +123,16 @@ import Testing
     }
   }
 
+  @Test("a WebSocket address is refused with what to use, and any other scheme with the schemes to write")
+  func otherSchemes() throws {
+    for scheme in ["ws", "wss"] {
+      let failure = try #require(throws: CommandFailure.self) { try request("\(scheme)://device/x") }
+      #expect(failure.message.contains("opens no WebSocket: start byway proxy"), "\(failure.message)")
+    }
+    let failure = try #require(throws: CommandFailure.self) { try request("ftp://device/x") }
+    #expect(failure.message == "ftp:// is not spoken here: write http:// or https://.")
+  }
+
   @Test("two bodies in one request are refused")
   func twoBodies() throws {
     #expect(throws: CommandFailure.self) { try request("/", "-d", "a", "-T", "/dev/null") }

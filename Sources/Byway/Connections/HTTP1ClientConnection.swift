@@ -288,7 +288,8 @@ extension HTTP1ClientConnection: ConnectionOwner {
     case .paused:
       return BywayError(.incompleteResponse, "\(name) paused for too long in the middle of a response.")
     case .notUpgraded(let status):
-      return BywayError(.protocolViolation, "\(name) does not upgrade connections here: it answered \(status).")
+      return BywayError(
+        .protocolViolation, "\(name) answered \(status) without an upgrade: it speaks no other protocol at this URL.")
     }
   }
 

@@ -81,6 +81,8 @@ final class ServedExchange: ResponseSink {
   private var failure: BywayError.Code?
   /// Whether the response has begun, and is one of gRPC, whose trailers contain its status.
   private var isCall = false
+  /// Whether the response has begun, and is an event stream. It has no end, and its client leaves it when it has seen enough.
+  private var isEventStream = false
 
   /// - Parameters:
   ///   - asked: the request's head, on which the form of a refusal depends; `nil` if the input is not a request.
@@ -246,7 +248,7 @@ final class ServedExchange: ResponseSink {
 
   /// Its connection or stream has ended.
   func closed(_ reason: @autoclosure () -> BywayError) {
-    if !isEnded { noteFailure(reason(), by: .client) }
+    if !isEnded, !isEventStream { noteFailure(reason(), by: .client) }
     observed?.ended()
     response = .ended
     if let upstream = upstream.take() { upstream.cancel(reason()) }
@@ -275,6 +277,7 @@ final class ServedExchange: ResponseSink {
     observed?.responseBegan(head)
     response = .begun
     if case .grpc = form, case .grpc = FailureResponse.Form(answering: head) { isCall = true }
+    isEventStream = head.isEventStream
     responseFields += head.listSize
     account()
     if isComplete { ended() }
@@ -358,5 +361,17 @@ final class ServedExchange: ResponseSink {
     account()
     observed?.ended()
     if case .coming = request { connection.stopReceiving(id) }
+  }
+}
+
+extension FieldSection {
+  /// Whether the content is of type `text/event-stream`, with or without parameters.
+  fileprivate var isEventStream: Bool {
+    let type: StaticString = "text/event-stream"
+    let length = type.utf8CodeUnitCount
+    return withValue(of: .contentType) { value in
+      UnsafeRawBufferPointer(rebasing: value.prefix(length)).equals(type)
+        && (value.count == length || "; \t".utf8.contains(value[length]))
+    } ?? false
   }
 }

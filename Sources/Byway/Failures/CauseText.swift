@@ -11,8 +11,20 @@ enum CauseText {
     case .unknownHost: "unknown host"
     case .other(let error as PortTaken): "process \(error.processID) has it"
     case .other(is ChannelError): "the connection was closed"
-    case .other(let error): tlsReason(in: "\(error)") ?? "\(error)"
+    case .other(let error): tlsReason(in: "\(error)") ?? withoutTypes(error)
     }
+  }
+
+  /// Errors of NIO begin with a type and a case (`NIOSSLExtraError.failedToValidateHostname: Couldn't find …`), or are a case only
+  /// (`uncleanShutdown`).
+  private static func withoutTypes(_ error: any Error) -> String {
+    let text = "\(error)"
+    guard String(reflecting: type(of: error)).hasPrefix("NIO") else { return text }
+    let name = text.prefix { $0.isLetter || $0.isNumber || $0 == "." }
+    let rest = text[name.endIndex...]
+    if rest.hasPrefix(": ") { return String(rest.dropFirst(2)) }
+    let words = name.split(separator: ".").last ?? name
+    return words.map { $0.isUppercase ? " \($0.lowercased())" : String($0) }.joined()
   }
 
   /// BoringSSL puts its reasons between a file name and a line number: `error:1000007d:SSL

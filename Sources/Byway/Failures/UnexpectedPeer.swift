@@ -2,7 +2,7 @@ import BywayHTTPWire
 
 /// An unexpected kind of peer, as identified by its first bytes.
 package enum UnexpectedPeer: Sendable, Hashable {
-  /// An echo of this end's own bytes.
+  /// An echo of this end's own bytes, or a client that sends the same ones.
   case echo
   case webServer
   case tls
@@ -40,7 +40,8 @@ package enum UnexpectedPeer: Sendable, Hashable {
   /// - Parameter server: the expected peer.
   func advice(expecting server: FarEnd) -> String {
     switch (self, server) {
-    case (.echo, _): "It echoes what is sent to it: start \"byway gateway\" there."
+    case (.echo, _):
+      "It echoes what is sent to it, or it dials too: start \"byway gateway\" there, or add open=listen to the link at one end."
     case (.webServer, .origin): "If it is a web server of HTTP/1.1, write http:// or unix: instead of h2c."
     case (.webServer, _): "If it is a web server, add ?http=1.1 to the link."
     case (.tls, .origin): "It speaks TLS: write https:// instead of h2c://."
@@ -56,7 +57,7 @@ extension UnexpectedPeer: CustomStringConvertible {
   /// A phrase to follow "is".
   package var description: String {
     switch self {
-    case .echo: "an echo of this end's own bytes"
+    case .echo: "an echo of this end's own bytes, or another client"
     case .webServer: "a web server"
     case .tls: "a TLS server"
     case .ssh: "an SSH server"

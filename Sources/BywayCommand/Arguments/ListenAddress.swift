@@ -27,6 +27,9 @@ struct ListenAddress: Sendable, Hashable {
 
   /// Describes the mistake in a text that was meant to be a host and a port. Returns `nil` if it may be a link address.
   private static func mistake(in text: String, of option: String) -> String? {
+    if case .port = BarePlace(text, besides: []), let mistake = BarePlace.mistake(inPort: text) {
+      return "\(mistake), for example 127.0.0.1:8080."
+    }
     guard let colon = text.lastIndex(of: ":") else {
       return "write HOST:PORT or unix:PATH, for example 127.0.0.1:8080."
     }
@@ -34,7 +37,7 @@ struct ListenAddress: Sendable, Hashable {
     if host.isEmpty { return "write 127.0.0.1:\(port) for this machine, or 0.0.0.0:\(port) with \(option)-anywhere." }
     let isScheme = host.utf8.allSatisfy { (0x61...0x7A).contains($0 | 0x20) } && UInt8(port.prefix(1)) == nil
     guard !isScheme, !text.contains("/") else { return nil }
-    return "\"\(port)\" is not a port: write a number from 0 to 65535, for example 127.0.0.1:8080."
+    return BarePlace.mistake(inPort: port).map { "\($0), for example 127.0.0.1:8080." }
   }
 
   /// - Parameters:
@@ -42,6 +45,10 @@ struct ListenAddress: Sendable, Hashable {
   ///   - mayBeOpen: Whether there is an option that allows it.
   /// - Throws: ``CommandFailure`` or ``BywayError``.
   func link(in transports: TransportRegistry, anywhere: Bool = false, mayBeOpen: Bool = true) throws -> Link {
+    try OptionValue.of(option) { try checkedLink(in: transports, anywhere, mayBeOpen) }
+  }
+
+  private func checkedLink(in transports: TransportRegistry, _ anywhere: Bool, _ mayBeOpen: Bool) throws -> Link {
     guard text.hasPrefix("tcp:") || Self.isDescriptor(text) else { return try transports.link(text) }
     // This option stands for --listen-anywhere: an error in spite of it has another cause. Messages show the address as it was
     // given.
@@ -56,7 +63,7 @@ struct ListenAddress: Sendable, Hashable {
         mayBeOpen
         ? "add \(option)-anywhere if they should, or listen on 127.0.0.1."
         : "listen on 127.0.0.1, and let them come by a login (ssh -L)."
-      throw CommandFailure(.usage, "Other machines can reach \(text): \(advice)")
+      throw CommandFailure(.usage, "other machines can reach \(text): \(advice)")
     }
   }
 

@@ -5,5 +5,8 @@ import Logging
 enum LogLevel: String, ExpressibleByArgument, CaseIterable, Sendable {
   case trace, debug, info, notice, warning, error, critical
 
+  /// The names of all levels.
+  static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
+
   var level: Logger.Level { Logger.Level(rawValue: rawValue) ?? .info }
 }

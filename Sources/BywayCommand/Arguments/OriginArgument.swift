@@ -3,10 +3,15 @@ import BywayGateway
 
 /// An origin as users write it: its address, or for `http` also `HOST:PORT`, or `PORT` of this machine.
 enum OriginArgument {
-  /// - Throws: `BywayError` if the text has none of these forms.
+  /// - Throws: ``CommandFailure`` or `BywayError` if the text has none of these forms.
   static func origin(_ text: String) throws -> Origin {
-    if UInt16(text) != nil { return try Origin("http://127.0.0.1:\(text)") }
-    let isAddress = text.contains("/") || LinkAddress.HostPort(text)?.port == nil
-    return try Origin(isAddress ? text : "http://\(text)")
+    switch BarePlace(text, besides: Origin.schemes) {
+    case .port:
+      if let mistake = BarePlace.mistake(inPort: text) { throw CommandFailure(.usage, "\(mistake).") }
+      return try Origin("http://127.0.0.1:\(text)")
+    case .hostPort: return try Origin("http://\(text)")
+    case .path: throw CommandFailure(.usage, "\"\(text)\" has no scheme: write unix:\(text) for a socket.")
+    case nil: return try Origin(text)
+    }
   }
 }

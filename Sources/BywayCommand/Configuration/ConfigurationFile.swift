@@ -31,6 +31,8 @@ struct ConfigurationFile: Sendable {
   init(_ text: String, path: String, sections kinds: [String] = []) {
     self.path = path
     var lines: [String: Int] = [:]
+    // The settings of a section that cannot be read belong to no other section.
+    var isSkipping = false
     // Editors of other systems may write a byte order mark first.
     let text = text.first == "\u{FEFF}" ? text.dropFirst() : text[...]
     for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
@@ -38,9 +40,12 @@ struct ConfigurationFile: Sendable {
       if content.isEmpty || content.hasPrefix("#") { continue }
       do throws(Flaw) {
         if content.hasPrefix("[") {
+          isSkipping = true
           sections.append(try Self.section(content, line: index + 1, kinds, besides: &lines))
+          isSkipping = false
         } else {
           let entry = try Self.entry(content, line: index + 1)
+          if isSkipping { continue }
           if sections.isEmpty { entries.append(entry) } else { sections[sections.count - 1].entries.append(entry) }
         }
       } catch {
@@ -135,6 +140,9 @@ struct ConfigurationFile: Sendable {
     return Entry(line: line, name: String(name), value: String(value))
   }
 
+  /// The daemons whose files have a kind of section, if only those of one daemon have it.
+  private static let owners = ["gateway": "gateway", "proxy": "proxy", "device": "proxy"]
+
   /// - Parameter lines: The lines of the sections so far, by the text in their brackets.
   private static func section(
     _ content: Substring, line: Int, _ kinds: [String], besides lines: inout [String: Int]
@@ -146,6 +154,10 @@ struct ConfigurationFile: Sendable {
         "\(content) is not the beginning of a section: write [\(kind) NAME], with letters, digits, -, _ and dots.")
     }
     guard kinds.contains(String(words[0])) else {
+      if let owner = owners[String(words[0])] {
+        throw Flaw(
+          "\(content) is for byway \(owner), and this file is one of a \(kind): write it into a file of its own.")
+      }
       throw Flaw("\"\(words[0])\" is not a kind of section here: write [\(kind) \(words[1])].")
     }
     let key = "\(words[0]) \(words[1])"

@@ -99,15 +99,29 @@ enum ControlFolders {
     return search
   }
 
+  /// Returns the name of the daemon that a process runs; `nil` if it runs none that this user can access.
+  static func name(ofProcess id: Int32) -> String? {
+    all().places.first { place in
+      connecting(to: place.socket) { descriptor, _ in PeerCredentials(ofSocket: descriptor)?.processID == id } == true
+    }?.name
+  }
+
   /// Whether a process listens on the socket. A killed daemon leaves its socket behind.
   private static func isAnswered(_ path: String) -> Bool {
-    guard let address = UnixAddress(path) else { return false }
+    // A full queue means that it is alive. A daemon that this user may not access is listed, too.
+    connecting(to: path) { _, error in error == 0 || error == EAGAIN || error == EACCES } ?? false
+  }
+
+  /// Connects to a socket for a moment.
+  /// - Parameter body: Gets the socket, and the error of connecting it or 0.
+  /// - Returns: `nil` if the path is too long, or there is no descriptor.
+  private static func connecting<Result>(to path: String, _ body: (CInt, CInt) -> Result) -> Result? {
+    guard let address = UnixAddress(path) else { return nil }
     let descriptor = Glibc.socket(
       AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-    guard descriptor >= 0 else { return false }
+    guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
-    // A full queue means that it is alive. A daemon that this user may not access is listed, too.
-    return address.withPointer({ connect(descriptor, $0, $1) }) == 0 || errno == EAGAIN || errno == EACCES
+    return body(descriptor, address.withPointer({ connect(descriptor, $0, $1) }) == 0 ? 0 : errno)
   }
 
   // MARK: Folders

@@ -34,7 +34,8 @@ struct ControlServer: Sendable {
       return Self.metrics(await daemon.metrics())
     case (.post, "/reload"):
       switch await daemon.reload() {
-      case .done: return Response(status: .noContent)
+      case .done(let atStart):
+        return Self.text("\(ReloadNotice(atStart: atStart).json)\n", type: "application/json")
       case .refused(let failures):
         var response = Self.text("\(failures.lines)\n", status: .unprocessableContent)
         if let name = Self.exitStatus { response.head.headerFields[name] = "\(failures.status.rawValue)" }
@@ -50,8 +51,7 @@ struct ControlServer: Sendable {
       ) { try await request.body.collect(upTo: 64) }
       let text = String(buffer: body)
       guard let level = LogLevel(rawValue: text.filter { !$0.isWhitespace }) else {
-        let known = LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
-        return Self.text("Not a level: write one of \(known).\n", status: .unprocessableContent)
+        return Self.text("Not a level: write one of \(LogLevel.names).\n", status: .unprocessableContent)
       }
       LogLevels.set(level)
       return Response(status: .noContent)

@@ -104,7 +104,7 @@ extension DaemonStatus {
       "configuration": configuration.map { .string($0) },
       "reload": reload.map { reload in
         switch reload.result {
-        case .done: ["at": .time(reload.at), "result": "done"]
+        case .done(atStart: _): ["at": .time(reload.at), "result": "done"]
         case .refused(let failures):
           ["at": .time(reload.at), "result": "refused", "reason": .string(failures.lines)]
         }

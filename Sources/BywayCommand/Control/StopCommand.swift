@@ -1,4 +1,5 @@
 import ArgumentParser
+import BywayPrimitives
 
 /// `byway stop`
 struct StopCommand: AsyncParsableCommand {
@@ -15,8 +16,12 @@ struct StopCommand: AsyncParsableCommand {
   func run() async throws {
     let client = try ControlClient.named(name, transports: CommandContext.transports)
     let notice = StopNotice(try await client.send(.post, "/stop"))
-    guard !noWait, let notice, try await !notice.wait() else { return }
-    throw CommandFailure(
-      .unavailable, "\(client.name) has been told to stop and has not ended yet: it is process \(notice.processID).")
+    // An older daemon does not say which process to wait for.
+    guard !noWait, let notice else { return try StandardStream.output.write("\(client.name.visible) is stopping.\n") }
+    guard try await notice.wait() else {
+      throw CommandFailure(
+        .unavailable, "\(client.name) has been told to stop and has not ended yet: it is process \(notice.processID).")
+    }
+    try StandardStream.output.write("\(client.name.visible) has stopped.\n")
   }
 }

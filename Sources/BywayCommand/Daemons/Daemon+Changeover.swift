@@ -35,7 +35,9 @@ extension Daemon {
     }
     if problems.isEmpty {
       drain = plan.drain
-      if plan.daemon.logLevel != logLevel { plan.daemon.applyToLog() }
+      // A level that the user has set meanwhile stays.
+      if plan.daemon.logLevel != logLevel { plan.daemon.applyLogLevel() }
+      plan.daemon.applyLogFormat()
       logLevel = plan.daemon.logLevel
       MemoryLimit.apply(plan.daemon.memoryBudget)
       for step in steps { await commit(step) }

@@ -28,7 +28,7 @@ extension Daemon {
     let waiting = restartOnly(plan)
     logger.notice(
       "Reloaded", metadata: waiting.isEmpty ? [:] : ["at the next start": "\(waiting.joined(separator: ", "))"])
-    return .done
+    return .done(atStart: waiting)
   }
 
   private func refused(_ failures: [CommandFailure]) -> ReloadResult {

@@ -24,9 +24,12 @@ struct DaemonOptions: ParsableArguments {
 
   /// Sets the level and the format of the log from now on.
   func applyToLog() {
-    LogLevels.set(logLevel ?? .info)
-    LogLevels.set(observation.logFormat ?? .usual)
+    applyLogLevel()
+    applyLogFormat()
   }
+
+  func applyLogLevel() { LogLevels.set(logLevel ?? .info) }
+  func applyLogFormat() { LogLevels.set(observation.logFormat ?? .usual) }
 }
 
 /// The options that a file cannot set.

@@ -13,7 +13,7 @@ extension DaemonPlan {
     for (name, member) in members {
       let own = member.options.links(of: member.configuration)
       links += own.map { (name, $0) }
-      flaws += places.flaws(of: own.map(\.check) + member.options.checks, in: name, of: Command.self)
+      flaws += places.flaws(of: own.map(\.check) + member.options.checks(in: transports), in: name, of: Command.self)
     }
     flaws += places.flaws(of: daemon.observation.checks, of: Command.self)
     for link in links { flaws += clash(of: link, with: &taken) }

@@ -86,7 +86,7 @@ extension DaemonPlan.Source {
     guard reader.flaws.isEmpty, let daemon = commands.first?.command.daemon else {
       // The files in valid lines may have errors as well.
       let others = (reader.sound + commands.map { ($0.name, $0.command) }).flatMap { name, command in
-        places.flaws(of: command.member.checks, in: name, of: Command.self)
+        places.flaws(of: command.member.checks(in: transports), in: name, of: Command.self)
           + places.flaws(of: command.daemon.observation.checks, of: Command.self)
       }
       throw ConfigurationErrors(of: reader.flaws + others)

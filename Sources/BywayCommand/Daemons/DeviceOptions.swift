@@ -73,7 +73,16 @@ struct DeviceOptions: ParsableArguments {
   /// - Returns: `nil` if there is nothing to discover.
   func discovery(in transports: TransportRegistry) throws -> DiscoverySettings? {
     let ports = try sources.map { text in
-      try OptionValue.of("--discover") { try WatchedPorts(text, transports: transports) }
+      try OptionValue.of("--discover") {
+        do { return try WatchedPorts(text, transports: transports) } catch let error as BywayError
+          where error.code == .unknownScheme
+        {
+          throw CommandFailure(
+            .usage,
+            "\"\(text)\" is none of its values: write serial for adapters that are plugged in, serial:/FOLDER for the ports in a "
+              + "folder, or \(Self.publishing).")
+        }
+      }
     }
     return ports.isEmpty ? nil : DiscoverySettings(ports, transports: transports)
   }

@@ -77,7 +77,7 @@ struct GatewayOptions: MemberOptions {
     }
   }
 
-  var checks: [OptionCheck] { interceptors.checks }
+  func checks(in transports: TransportRegistry) -> [OptionCheck] { interceptors.checks(in: transports) }
 
   /// - Throws: ``CommandFailure`` or ``BywayError`` if something is missing or wrong.
   func configuration(transports: TransportRegistry, logger: Logger) throws -> GatewayConfiguration {

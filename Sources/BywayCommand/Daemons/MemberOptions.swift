@@ -20,8 +20,8 @@ protocol MemberOptions: ParsableArguments, Sendable {
   /// Returns the links on which it accepts connections, and those that it opens.
   func links(of configuration: Configuration) -> [OptionLink]
 
-  /// The checks of its files, except those of its links.
-  var checks: [OptionCheck] { get }
+  /// Returns the checks of its files, except those of its links.
+  func checks(in transports: TransportRegistry) -> [OptionCheck]
 
   /// Checks the given values that the parser leaves as text.
   func check(transports: TransportRegistry) throws

@@ -89,7 +89,9 @@ struct ProxyOptions: MemberOptions {
     return links
   }
 
-  var checks: [OptionCheck] { interceptors.checks + users.checks + OptionCheck.writing(folder: cache, "--cache") }
+  func checks(in transports: TransportRegistry) -> [OptionCheck] {
+    interceptors.checks(in: transports) + users.checks + OptionCheck.writing(folder: cache, "--cache")
+  }
 
   /// Checks the given values that the parser leaves as text.
   func check(transports: TransportRegistry) throws {

@@ -15,7 +15,8 @@ protocol Service: Sendable {
 
 /// The result of a reload.
 enum ReloadResult: Sendable {
-  case done
+  /// - Parameter atStart: the names of changed options that take effect at the next start only.
+  case done(atStart: [String])
   /// The reasons; at least one.
   case refused([CommandFailure])
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayDoctor
+import BywayPrimitives
 import Glibc
 
 /// `byway doctor`
@@ -39,7 +40,9 @@ struct DoctorCommand: AsyncParsableCommand {
     let link =
       try place.map { place in try OptionValue.of("LINK") { try transports.link(named: place) } }
       ?? option.link(in: transports)
-    let doctor = Doctor(transports)
+    let doctor = Doctor(transports) { process in
+      ControlFolders.name(ofProcess: process).map { "byway stop \(ShellWord.of($0))" }
+    }
     var report = await examine(link, by: doctor)
     if fix, await mend(report) { report = await examine(link, by: doctor) }
     if json { try StandardStream.output.write("\(report.json)\n") } else { try DoctorText(.output).write(report) }

@@ -87,13 +87,16 @@ struct InterceptorOptions: ParsableArguments {
     for text in interceptor { _ = try OptionValue.of("--interceptor") { try PluginArgument(text, in: transports) } }
   }
 
-  /// The checks of the files that they need.
-  var checks: [OptionCheck] {
+  /// Returns the checks of the files that they need.
+  func checks(in transports: TransportRegistry) -> [OptionCheck] {
     [OptionCheck("--replay") { try checkExclusion() }] + OptionCheck.writing(file: trace, "--trace")
       + OptionCheck.writing(folder: record, "--record")
       + OptionCheck.reading("--stub", stub) { _ = try StubFile($0) }
       + OptionCheck.reading("--replay", record == nil ? replay : nil) { _ = try Replay(from: $0) }
       + OptionCheck.reading("--auth", auth) { _ = try Authenticate(netrc: $0) }
+      + interceptor.map { text in
+        OptionCheck("--interceptor", text) { try PluginArgument(text, in: transports).check() }
+      }
   }
 
   /// The option that shows all users a response to one of them, if there is one.

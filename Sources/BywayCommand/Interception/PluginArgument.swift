@@ -22,13 +22,17 @@ struct PluginArgument {
   /// - Throws: ``CommandFailure`` or ``BywayError``.
   init(_ text: String, in transports: TransportRegistry) throws {
     let (address, options) = try Self.split(text)
-    link = try transports.link(named: address)
+    link = try transports.link(named: address, isProgram: true)
     guard link.opening != .listen else {
       throw CommandFailure(.usage, "A plugin is dialed: leave out open=listen.")
     }
     settings = PluginSettings(name: Self.defaultName(of: link.address))
     for (name, value) in options { try set(name, value) }
   }
+
+  /// Checks the files that its link needs, such as a program, before the first request needs them.
+  /// - Throws: ``BywayError``
+  func check() throws { try link.transport.check(link.address, for: .dial) }
 
   private static func defaultName(of address: LinkAddress) -> String {
     guard address.scheme == "exec" else { return address.place }

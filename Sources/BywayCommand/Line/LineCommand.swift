@@ -42,7 +42,11 @@ struct LineCommand: AsyncParsableCommand {
       }
       return
     }
-    guard pathB != nil else { throw ValidationError("Missing expected argument '<path-b>'.") }
+    guard pathB != nil else {
+      throw ValidationError(
+        "A line has two ends, and the path of the second one is missing: write byway line \(pathA) PATH-B, for example byway line "
+          + "/tmp/ttyA /tmp/ttyB.")
+    }
     guard conformance.isPlain else { throw ValidationError("--quick, --only and --tolerance go with --conform.") }
   }
 

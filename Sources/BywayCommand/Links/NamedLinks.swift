@@ -63,12 +63,21 @@ struct NamedLinks: Sendable {
 
 extension TransportRegistry {
   /// Returns a link as users write it after --link: an address or a name, both with options.
+  /// - Parameter isProgram: Whether a program is what users name there most often.
   /// - Throws: ``CommandFailure`` or ``BywayError``.
-  func link(named text: String) throws -> Link {
+  func link(named text: String, isProgram: Bool = false) throws -> Link {
     let name = text.prefix { $0 != "?" }
-    guard ShortName.isValid(name) else { return try link(text) }
+    let place = BarePlace(name, besides: schemes)
+    guard ShortName.isValid(name) else {
+      if let place { throw place.failure(name, isProgram: isProgram) }
+      return try link(text)
+    }
     let namedLinks = try NamedLinks()
     guard let entry = namedLinks[String(name)] else {
+      if let place { throw place.failure(name, isProgram: isProgram) }
+      if (try? FileStatus(of: String(name))) != nil {
+        throw BarePlace.path.failure("./\(name)", isProgram: isProgram)
+      }
       throw CommandFailure(
         .usage,
         "No link is called \"\(name)\".\(Spelling.hint(for: String(name), among: namedLinks.entries.map(\.name))) An address has a "

@@ -32,7 +32,12 @@ struct RequestOptions: ParsableArguments {
     let url = url.hasPrefix("/") ? "http://localhost\(url)" : LoginOptions.withoutLogin(url)
     var request = try Request(requestMethod(), url: url, body: body)
     guard request.head.scheme == "http" || request.head.scheme == "https" else {
-      throw CommandFailure(.usage, "\(request.head.scheme ?? ""):// is not spoken here: write http:// or https://.")
+      let scheme = request.head.scheme ?? ""
+      throw CommandFailure(
+        .usage,
+        ["ws", "wss"].contains(scheme)
+          ? "A single request opens no WebSocket: start byway proxy, and connect to ws:// at its address."
+          : "\(scheme):// is not spoken here: write http:// or https://.")
     }
     request.head.headerFields[.userAgent] = "byway"
     request.head.headerFields[.accept] = "*/*"

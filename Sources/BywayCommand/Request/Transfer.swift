@@ -20,6 +20,7 @@ struct Transfer: Sendable {
   /// Whether to continue a file that is incomplete.
   let resumes: Bool
   let look: Look
+  private(set) var isProxied = false
 
   /// Sends the request over the link, or through the proxy of this machine that uses the link's port.
   func run(in transports: TransportRegistry) async throws {
@@ -37,6 +38,7 @@ struct Transfer: Sendable {
       }
       var transfer = self
       transfer.link = try transports.link(proxy.address)
+      transfer.isProxied = true
       try await transfer.run()
     }
   }
@@ -106,6 +108,7 @@ struct Transfer: Sendable {
     configuration.patience = resumes ? .seconds(5) : .zero
     configuration.timeout = .seconds(24 * 3600)
     configuration.interceptors = (resumes ? [HopFailures()] : []) + interceptors
+    if isProxied { configuration.interceptors.append(ProxiedHost(isSilent: look.isSilent)) }
     return BywayClient(link, configuration: configuration)
   }
 

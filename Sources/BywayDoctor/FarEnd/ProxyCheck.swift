@@ -10,12 +10,14 @@ struct ProxyCheck: LinkCheck {
   let holder: RunningProcess
   let place: String
   let transports: TransportRegistry
+  /// Returns the command that stops a daemon; `nil` if the process is none.
+  let stopCommand: @Sendable (Int32) -> String?
 
   var limit: Duration { .seconds(8) }
 
   /// - Returns: a client of that proxy.
   func examine(_ resources: OpenedResources) async throws -> Finding<BywayClient> {
-    var failure: BywayError?
+    var failure: (address: String, error: BywayError)?
     for address in transports.listeners(of: holder.id) {
       guard let proxy = try? LinkProxy(address, in: transports) else { continue }
       resources.add { await proxy.shutDown() }
@@ -27,17 +29,21 @@ struct ProxyCheck: LinkCheck {
             + "\(answer.roundTrip.inMilliseconds) ms. \(facts.isEmpty ? "" : "\(facts).")", proxy.client)
       } catch let error as BywayError {
         // Another kind of server, or a proxy whose link is down.
-        if error.code != .unsupported { failure = error }
+        if error.code != .unsupported { failure = (address, error) }
       }
     }
-    if let failure {
+    if let (address, error) = failure {
+      // The proxy's own sentence about its link says it all.
+      let sentence =
+        error.code == .timedOut ? "The far end of \(place) does not answer that proxy in time." : error.message
       return .wrong(
-        Diagnosis(.noGateway, "The proxy that uses the line (\(holder)) gets no answer: \(failure.message)"))
+        Diagnosis(.noGateway, sentence),
+        saw: "The proxy at \(address) (\(holder)) uses the line and was asked instead.")
     }
     return .wrong(
       Diagnosis(
         .inUse,
         "\(place) is in use by \(holder), which is not a proxy that this user can ask: stop it to examine the line.",
-        command: "kill \(holder.id)"))
+        command: stopCommand(holder.id) ?? "kill \(holder.id)"))
   }
 }

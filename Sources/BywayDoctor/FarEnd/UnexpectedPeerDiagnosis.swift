@@ -40,7 +40,10 @@ extension Diagnosis {
     case .login:
       self.init(.login, "A login prompt or a shell answers: start \"byway gateway\" there instead.")
     case .echo:
-      self.init(.loopBack, "The far end sends all bytes back and does not answer: start \"byway gateway\" there.")
+      self.init(
+        .loopBack,
+        "The far end sends all bytes back, or it dials too, and does not answer: start \"byway gateway\" there, or add open=listen to "
+          + "the link at one end.")
     case .mailServer, nil:
       self.init(.otherProgram, error.message)
     }

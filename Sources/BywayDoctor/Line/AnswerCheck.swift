@@ -81,7 +81,8 @@ struct AnswerCheck: LinkCheck {
     return .wrong(
       Diagnosis(
         .bothDial,
-        "The far end dials too, so neither end answers: run \"byway gateway\" there, not a proxy or a request.")
+        "The far end dials too, so neither end answers: run \"byway gateway\" there without open=dial, not a proxy or a request, or "
+          + "add open=listen to the link at one end.")
     )
   }
 

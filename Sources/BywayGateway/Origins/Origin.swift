@@ -25,6 +25,9 @@ public struct Origin: Sendable {
     var authority: String { "\(LinkAddress.HostPort(host: host, port: port))" }
   }
 
+  /// The schemes of its addresses.
+  package static let schemes = ["http", "https", "h2c", "unix", "h2c+unix"]
+
   let kind: Kind
   /// The configured text, for messages.
   public let text: String
@@ -57,7 +60,7 @@ public struct Origin: Sendable {
       throw BywayError(
         .unknownScheme,
         "Unknown origin scheme \"\(address.scheme)\"."
-          + Spelling.hint(for: address.scheme, among: ["http", "https", "h2c", "unix", "h2c+unix"]))
+          + Spelling.hint(for: address.scheme, among: Self.schemes))
     }
   }
 

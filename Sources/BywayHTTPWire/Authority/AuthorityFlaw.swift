@@ -28,7 +28,7 @@ extension AuthorityFlaw: CustomStringConvertible {
     case .number: "an IPv4 address is four numbers up to 255 without leading zeros, and a name must not end in a number"
     case .address: "an IPv6 address must be in brackets, with a colon before the port"
     case .zone: "leave out the zone, which means nothing to another machine"
-    case .port: "a port is a number from 0 to 65535"
+    case .port: "a port is a number from 1 to 65535"
     case .portNotWanted: "write the host without a port"
     }
   }

@@ -21,6 +21,11 @@ public struct ExecTransport: Transport {
     _ = try CommandLineWords(address.path)
   }
 
+  public func check(_ address: LinkAddress, for opening: Link.Opening) throws {
+    guard let diagnosis = try ProgramFailure.diagnosis(of: CommandLineWords(address.path).words[0]) else { return }
+    throw BywayError(.unreadableFile, diagnosis.line, processing: .none)
+  }
+
   public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
     try await start(address, context: context, queue: nil)
   }

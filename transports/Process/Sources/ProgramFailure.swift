@@ -34,8 +34,18 @@ enum ProgramFailure {
     }
     return Diagnosis(
       .notExecutable,
-      "\(path) is not executable (mode \(String(status.permissions, radix: 8))): allow it, or correct the link.",
+      "\(path) is not executable (mode \(String(status.permissions, radix: 8))): make it executable with chmod +x, or correct the link.",
       command: "chmod +x \(ShellWord.of(path))")
+  }
+
+  /// Returns the reason why a program cannot be started, as far as its file shows it; `nil` if it can.
+  static func diagnosis(of program: String) -> Diagnosis? {
+    guard let path = path(of: program) else { return missing(program) }
+    return isExecutable(path) ? nil : notExecutable(path)
+  }
+
+  static func isExecutable(_ path: String) -> Bool {
+    (try? FileStatus(of: path))?.kind == .regular && access(path, X_OK) == 0
   }
 
   /// Returns the path of a program, looked up in the search path if needed; `nil` if there is none.

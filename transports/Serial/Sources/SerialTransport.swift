@@ -1,4 +1,5 @@
 public import Byway
+import BywayPrimitives
 import Logging
 public import NIOCore
 import NIOPosix
@@ -17,6 +18,14 @@ public struct SerialTransport: Transport {
 
   public func check(_ address: LinkAddress) throws {
     _ = try SerialAddress(address)
+  }
+
+  /// A device that is not there may be plugged in later.
+  public func check(_ address: LinkAddress, for opening: Link.Opening) throws {
+    guard case .path(let path) = try SerialAddress(address).device, let resolved = try? SymbolicLink.resolved(path),
+      let flaw = try? DeviceFile(path, resolved: resolved).flaw
+    else { return }
+    throw BywayError(.invalidAddress, flaw)
   }
 
   public func line(for address: LinkAddress) throws -> LineProperties? {

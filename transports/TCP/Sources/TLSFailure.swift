@@ -44,18 +44,28 @@ struct TLSFailure: TLSWords {
     case .noCertificate:
       Diagnosis(.handshakeFailed, "\(subject) sent no certificate: give it cert= and key=.")
     case .certificateWanted:
-      Diagnosis(.clientCertificateWanted, "\(subject) asks for a client certificate: add cert=FILE and key=FILE.")
+      isDialing
+        ? Diagnosis(.clientCertificateWanted, "\(subject) asks for a client certificate: add cert=FILE and key=FILE.")
+        : Diagnosis(.handshakeFailed, "\(subject) accepts none of the ciphers that this end offers: update it.")
     case .ownAuthorityUnknown:
       Diagnosis(
         .clientCertificateRefused,
-        "\(subject) does not trust the authority of our certificate: compare its ca= with our cert=.")
+        "\(subject) does not trust the authority of our certificate: "
+          + (isDialing
+            ? "compare its ca= with our cert=."
+            : "give it that authority's certificate (ca= of a link, --cacert of curl), or use a certificate of an authority that it trusts.")
+      )
     case .ownExpired:
       Diagnosis(
         .clientCertificateRefused,
         "\(subject) says that our certificate has expired: renew it, or check both clocks.")
     case .ownRefused:
       Diagnosis(
-        .clientCertificateRefused, "\(subject) refused our certificate: compare its ca= and name= with our cert=.")
+        .clientCertificateRefused,
+        "\(subject) refused our certificate: "
+          + (isDialing
+            ? "compare its ca= and name= with our cert=."
+            : "it may not trust its authority, or have connected to a name that the certificate does not have."))
     case .notTLS:
       Diagnosis(
         .notTLS,
@@ -75,15 +85,17 @@ struct TLSFailure: TLSWords {
           : "A client of \(address) speaks none of the protocols that are offered (ALPN): it must speak HTTP.")
     case .timedOut:
       Diagnosis(
-        .handshakeFailed, "The TLS handshake with \(peer) did not end in time: does a TLS server listen there?")
+        .handshakeFailed, "The TLS handshake with \(peer) did not end in time\(isDialing ? ": \(Self.question)" : ".")")
     case .ended, .cut:
       Diagnosis(
         .handshakeFailed,
-        "\(subject) ended the connection during the TLS handshake: does a TLS server listen there?")
+        "\(subject) ended the connection during the TLS handshake\(isDialing ? ": \(Self.question)" : ".")")
     case .other:
       Diagnosis(.handshakeFailed, "The TLS handshake with \(peer) failed.")
     }
   }
+
+  private static let question = "does a TLS server listen there?"
 
   private func wrongName(_ names: [String]) -> Diagnosis {
     guard !names.isEmpty else {
@@ -104,7 +116,8 @@ struct TLSFailure: TLSWords {
     guard isDialing, let place = try? address.hostPort() else { return Diagnosis(.unknownAuthority, sentence) }
     return Diagnosis(
       .unknownAuthority,
-      "\(sentence) Ask its administrator for the authority's certificate, and give that as ca=FILE.",
+      "\(sentence) Ask its administrator for the authority's certificate, and give that "
+        + (address[option: "ca"] == nil ? "as ca=FILE." : "instead."),
       command: "openssl s_client -showcerts -connect \(ShellWord.of("\(place)")) </dev/null")
   }
 
@@ -116,12 +129,13 @@ struct TLSFailure: TLSWords {
   private static func day(_ seconds: Int) -> String { CalendarTime(secondsSinceEpoch: seconds).date }
 
   private var authorities: String {
-    address[option: "ca"].map { "the authorities in ca=\($0)" } ?? "the system's authorities (give ca=)"
+    address[option: "ca"].map { "the authorities in ca=\($0)" } ?? "the system's authorities"
   }
 
-  private var peer: String { isDialing ? address.description : "a client of \(address)" }
+  // The place alone: options that name files would hide what the sentence says.
+  private var peer: String { isDialing ? address.place : "a client of \(address.place)" }
   /// The peer, at the beginning of a sentence.
-  private var subject: String { isDialing ? address.description : "A client of \(address)" }
+  private var subject: String { isDialing ? address.place : "A client of \(address.place)" }
 }
 
 extension LinkAddress {

@@ -28,35 +28,12 @@ struct DeviceCheck: LinkCheck {
     } catch {
       throw SerialFailure(opening: path, error)
     }
-    let status = try FileStatus(of: resolved)
-    guard status.kind == .characterDevice else {
-      let what =
-        switch status.kind {
-        case .folder: "a folder"
-        case .regular: "a regular file"
-        case .socket: "a socket: write unix:\(path)"
-        default: "not a device"
-        }
-      return .wrong(
-        Diagnosis(
-          .notADevice, "\(path) is \(what). \"byway ports\" lists the serial ports of this machine.",
-          command: "byway ports"))
-    }
-    guard Self.mayBeTerminal(status) else { throw SerialFailure.unusable(path, "it is not a terminal device") }
+    if let flaw = try DeviceFile(path, resolved: resolved).flaw { return .wrong(flaw) }
     if PortList().lacksHardware(resolved.split(separator: "/").last.map(String.init) ?? "") {
       throw SerialFailure.missing(resolved)
     }
     let way = resolved == path ? "" : "\(path) is "
     return .sound("\(way)\(Self.description(of: resolved))", resolved)
-  }
-
-  /// Decides by the kernel's information, because opening the device would raise DTR.
-  private static func mayBeTerminal(_ status: FileStatus) -> Bool {
-    let (major, minor) = (
-      status.deviceNumber >> 8 & 0xFFF, status.deviceNumber & 0xFF | status.deviceNumber >> 12 & 0xFFF00
-    )
-    let kind = try? SymbolicLink.target(of: "/sys/dev/char/\(major):\(minor)/subsystem")
-    return status.isPseudoTerminal || kind.map { $0.hasSuffix("/tty") } ?? true
   }
 
   /// A description such as "/dev/ttyUSB0, FTDI FT232R USB UART."
