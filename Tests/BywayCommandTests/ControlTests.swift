@@ -272,6 +272,32 @@ import Testing
     await origin.stop()
   }
 
+  @Test("a client that leaves an event stream is not a failed request, and one that leaves another response is")
+  func eventStream() async throws {
+    let home = try Home()
+    let origin = try await OriginServer(on: .unix(home.folder["o"]))
+    try home.folder.write("origin = \(origin.endpoint)\nlink = unix:\(home.folder["l"])\n", to: "hall.conf")
+    _ = try await home.gateway()
+    _ = try await home.proxy(["--link", "unix:\(home.folder["l"])"])
+    func requests(_ name: String) async throws -> [String] {
+      let requests = try await home.status(name)["requests"]
+      return ["done", "failed", "running"].map { "\(requests?[$0] ?? "none")" }
+    }
+    for (path, counts) in [
+      ("/events?ms=60000&count=2", ["1", "{}", "0"]), ("/slow-body?count=600", ["1", #"{"cancelled":1}"#, "0"]),
+    ] {
+      let client = try ChildProcess(
+        Program.curl.path(), ["-q", "-siN", "--unix-socket", home.folder["p"], "http://localhost\(path)"])
+      _ = try await client.outputLine(containing: "HTTP/1.1 200", within: .seconds(10))
+      await client.stop()
+      for name in ["desk", "hall"] {
+        #expect(
+          try await eventually { try await requests(name) == counts }, "\(name) \(path): \(try await requests(name))")
+      }
+    }
+    await origin.stop()
+  }
+
   @Test("every command gives up on a stopped daemon, and byway status still shows the others")
   func stuck() async throws {
     let home = try Home()

@@ -80,6 +80,44 @@ import Testing
     await gateway.stop(within: .zero)
   }
 
+  @Test("byway request sends a URL with a host through the proxy as over the line, and says for which host")
+  func hostThroughProxy() async throws {
+    let rig = try LineRig()
+    let gateway = try await rig.gateway(
+      origin: .handler { request in Response(status: .ok, body: Body("for \(request.head.authority ?? "")")) })
+    let proxy = try await BywayProcess.proxy(
+      ["--link", rig.near, "--listen", "127.0.0.1:0", "--name", "printer.example"])
+    #expect(try await Curl.fetch("http://\(proxy.endpoint())/").status == 200)
+    let words = "The proxy does not answer for device, so the request is for localhost: the gateway's origin."
+    func request(_ arguments: String...) async throws -> CommandResult {
+      try await BywayProcess.run(["request", "--link", rig.near] + arguments)
+    }
+    let other = try await request("-d", "x", "http://device/path")
+    #expect(other.exitCode == 0 && other.text == "for localhost", "\(other.text) \(other.errorText)")
+    #expect(other.errorText.contains(words), "\(other.errorText)")
+    let silent = try await request("-s", "http://device/path")
+    #expect(silent.exitCode == 0 && silent.errorText.isEmpty, "\(silent.errorText)")
+    let known = try await request("http://printer.example/path")
+    #expect(known.text == "for printer.example" && !known.errorText.contains("localhost"), "\(known.errorText)")
+    await proxy.process.stop()
+    await gateway.stop(within: .zero)
+  }
+
+  @Test("the doctor says how to stop a daemon that has the line, by its name")
+  func heldByDaemon() async throws {
+    let rig = try LineRig()
+    let environment = ["XDG_RUNTIME_DIR": folder.path, "RUNTIME_DIRECTORY": ""]
+    let gateway = try await BywayProcess.gateway(
+      ["--link", rig.far, "--origin", "1", "--instance", "hall"], environment: environment)
+    let result = try await BywayProcess.run(["doctor", rig.far], environment: environment)
+    #expect(result.exitCode == 69)
+    #expect(result.text.hasSuffix(" Run: byway stop hall\n"), "\(result.text)")
+    // Another user's folder does not have its socket.
+    let elsewhere = try await LineRig.examine(rig.far)
+    #expect(elsewhere.line.hasSuffix(" Run: kill \(gateway.process.id)"), "\(elsewhere.line)")
+    await gateway.process.stop()
+  }
+
   @Test("the doctor reports a proxy that receives nothing on its line")
   func proxyOnDeadLine() async throws {
     let rig = try LineRig()
@@ -89,6 +127,9 @@ import Testing
     #expect(try await eventually { PortHolder.hasLock(on: rig.line.path(of: .a)) })
     let report = try await rig.examine()
     #expect(report.expects(.noGateway), "\(report.json)")
+    let step = try #require(report.steps.last)
+    #expect(step.saw?.contains("uses the line and was asked instead.") == true, "\(report.json)")
+    #expect(!report.line.contains("gets no answer"), "\(report.line)")
     _ = try? await waiting
     await proxy.process.stop()
   }

@@ -133,6 +133,7 @@ struct CorrectionTests {
       end.layer.receive([0] + Mendable.bytes(of: frame, Strength(index: 1), seal: Self.id), at: end.now)
       #expect(end.layer.session?.id == Self.id && end.layer.statistics.refusedFrames == 0)
     }
+    end.tell(Self.noisy)
     #expect(end.layer.statistics.damagedFrames == 3)
   }
 

@@ -1,0 +1,71 @@
+import Testing
+
+@testable import BywayLineLayer
+
+/// A listener with a session that hears damage: of its line, or of another program that tries the line.
+@Suite("Damage between sessions")
+struct DoubtfulDamageTests {
+  private static let id = SessionID(session: 5, incarnation: 7)
+  private var layer = LineLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
+
+  init() {
+    open(5)
+    for _ in 0..<3 { layer.receive([0, 9, 9, 9, 9, 9, 9, 9, 0], at: 2) }
+  }
+
+  private mutating func open(_ session: UInt32, incarnation: UInt32 = 7) {
+    layer.receive(
+      .open(
+        version: 1, session: SessionID(session: session, incarnation: incarnation), largestPayload: 2048, window: 8192,
+        correction: 0), at: 1)
+  }
+
+  @Test("damage counts when the session goes on")
+  mutating func goesOn() {
+    #expect(layer.statistics.damagedFrames == 0)
+    layer.receive(
+      .acknowledgement(Acknowledgement(answer: nil, arrivals: Arrivals(next: 0), window: 8192)), at: 3)
+    #expect(layer.statistics.damagedFrames == 3)
+    layer.receive(
+      .acknowledgement(Acknowledgement(answer: nil, arrivals: Arrivals(next: 0), window: 8192)), at: 4)
+    #expect(layer.statistics.damagedFrames == 3)
+  }
+
+  @Test("damage counts when the session ends and no other one has begun")
+  mutating func ends() {
+    layer.abort(at: 3)
+    #expect(layer.statistics.damagedFrames == 3)
+  }
+
+  @Test("damage does not count when another session begins, as the doctor's does after it has tried other rates")
+  mutating func another() {
+    open(6)
+    #expect(layer.statistics.damagedFrames == 0 && layer.statistics.receivedFrames == 2)
+    layer.receive(
+      .acknowledgement(Acknowledgement(answer: nil, arrivals: Arrivals(next: 0), window: 8192)),
+      seal: SessionID(session: 6, incarnation: 7), at: 3)
+    #expect(layer.statistics.damagedFrames == 0)
+  }
+
+  @Test("damage does not count when a listener is asked for, which begins no session")
+  mutating func question() {
+    open(6, incarnation: 0)
+    #expect(layer.session?.id == Self.id)
+    layer.abort(at: 3)
+    #expect(layer.statistics.damagedFrames == 0)
+  }
+
+  @Test("the same OPEN again does not excuse damage")
+  mutating func again() {
+    open(5)
+    layer.abort(at: 3)
+    #expect(layer.statistics.damagedFrames == 3)
+  }
+
+  @Test("a dialer counts damage at once")
+  func dialer() {
+    var dialer = LineLayer(.dialer, configuration: .defaults, at: 0)
+    dialer.receive([0, 9, 9, 9, 9, 9, 9, 9, 0], at: 2)
+    #expect(dialer.statistics.damagedFrames == 1)
+  }
+}
