@@ -212,6 +212,19 @@ import X509
     await nginx.stop()
   }
 
+  @Test("the command for a hub is printed for a device with a name that a hub accepts")
+  func dialing() async throws {
+    _ = try await make("authority")
+    let camera = try await make("device", "camera").text
+    #expect(
+      camera.contains(
+        "\n  byway gateway --name camera --origin http://127.0.0.1:80 --link 'tls://HUB:7000?open=dial&cert=\(home.folder["camera.pem"])&"),
+      "\(camera)")
+    #expect(camera.contains("\nIf the device has a service of https"), "\(camera)")
+    let hub = try await make("device", "hub.example").text
+    #expect(!hub.contains("open=dial") && hub.contains("\nIf the device has a service of https"), "\(hub)")
+  }
+
   @Test("the printed commands work: a gateway that accepts users of the authority only, a request, and trust")
   func printed() async throws {
     let authority = try await make("authority").text

@@ -1,3 +1,4 @@
+import Byway
 import BywayPrimitives
 
 /// The texts that end `byway certificate`: what was made, and the commands that use it.
@@ -26,8 +27,18 @@ enum CertificateText {
       \(pair.certificate) is valid for \(names.texts.joined(separator: ", ")) until \(TrustText.date(expiry)).
       On the device, with \(pair.certificate), \(pair.key) and \(ca), accept the holders of certificates of this authority:
         byway gateway --origin http://127.0.0.1:80 --link \(ShellWord.quoted("tls://0.0.0.0:7000?\(pair.options(ca: ca))"))
-      If the device has a service of https with this certificate, trust it at the other end of the link:
+      \(dialing(names, "tls://HUB:7000?open=dial&\(pair.options(ca: ca))"))If the device has a service of https with this certificate, trust it at the other end of the link:
         byway trust add \(ShellWord.of(names.file)) \(ShellWord.of(ca))
+
+      """
+  }
+
+  /// Returns how the device dials a hub; empty if it has no name for a hub.
+  private static func dialing(_ names: CertificateNames, _ link: String) -> String {
+    guard DeviceName(names.file) != nil else { return "" }
+    return """
+      If the device dials a hub that has a certificate of this authority:
+        byway gateway --name \(names.file) --origin http://127.0.0.1:80 --link \(ShellWord.quoted(link))
 
       """
   }
