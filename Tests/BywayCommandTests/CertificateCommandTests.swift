@@ -218,7 +218,8 @@ import X509
     let camera = try await make("device", "camera").text
     #expect(
       camera.contains(
-        "\n  byway gateway --name camera --origin http://127.0.0.1:80 --link 'tls://HUB:7000?open=dial&cert=\(home.folder["camera.pem"])&"),
+        "\n  byway gateway --name camera --origin http://127.0.0.1:80 --link 'tls://HUB:7000?open=dial&cert=\(home.folder["camera.pem"])&"
+      ),
       "\(camera)")
     #expect(camera.contains("\nIf the device has a service of https"), "\(camera)")
     let hub = try await make("device", "hub.example").text

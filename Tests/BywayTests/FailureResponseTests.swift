@@ -32,6 +32,16 @@ import Testing
     #expect(closed.description == "Gone. (linkLost: the connection was closed)")
   }
 
+  @Test("a failure's cause from NIO has no names of types and cases, and that from a program's own code stays as it is")
+  func reasonOfNIO() {
+    struct Own: Error {}
+    func text(_ cause: any Error) -> String { BywayError(.linkLost, "Gone.", cause: cause).description }
+    #expect(text(NIOTooManyBytesError(maxBytes: 7)) == "Gone. (linkLost: too many bytes)")
+    #expect(
+      text(SocketAddressError.unixDomainSocketPathTooLong) == "Gone. (linkLost: unix domain socket path too long)")
+    #expect(text(Own()) == "Gone. (linkLost: Own())")
+  }
+
   @Test("a failure's cause is the system's text, without names of functions")
   func cause() throws {
     let cause = IOError(errnoCode: ECONNREFUSED, reason: "connect(descriptor:addr:size:)")

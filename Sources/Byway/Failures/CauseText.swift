@@ -15,16 +15,19 @@ enum CauseText {
     }
   }
 
-  /// Errors of NIO begin with a type and a case (`NIOSSLExtraError.failedToValidateHostname: Couldn't find …`), or are a case only
-  /// (`uncleanShutdown`).
+  /// Returns the words of an error of NIO without names of types and cases. Such errors are `NIOSSLExtraError.failedToValidateHostname:
+  /// Couldn't find …`, `uncleanShutdown` or `NIOTooManyBytesError(maxBytes: 7)`.
   private static func withoutTypes(_ error: any Error) -> String {
     let text = "\(error)"
     guard String(reflecting: type(of: error)).hasPrefix("NIO") else { return text }
     let name = text.prefix { $0.isLetter || $0.isNumber || $0 == "." }
     let rest = text[name.endIndex...]
     if rest.hasPrefix(": ") { return String(rest.dropFirst(2)) }
-    let words = name.split(separator: ".").last ?? name
-    return words.map { $0.isUppercase ? " \($0.lowercased())" : String($0) }.joined()
+    var last = name.split(separator: ".").last ?? name
+    if last.hasPrefix("NIO") { last = last.dropFirst(3) }
+    if last.hasSuffix("Error") { last = last.dropLast(5) }
+    let words = last.map { $0.isUppercase ? " \($0.lowercased())" : String($0) }.joined()
+    return words.hasPrefix(" ") ? String(words.dropFirst()) : words
   }
 
   /// BoringSSL puts its reasons between a file name and a line number: `error:1000007d:SSL
