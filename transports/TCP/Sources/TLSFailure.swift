@@ -70,8 +70,8 @@ struct TLSFailure: TLSWords {
       Diagnosis(
         .notTLS,
         isDialing
-          ? "\(address) does not speak TLS: check the port, or use tcp: on both ends."
-          : "A client of \(address) did not begin with TLS: it must use tls:// as well.")
+          ? "\(address.place) does not speak TLS: check the port, or use tcp: on both ends."
+          : "A client of \(address.place) did not begin with TLS: it must use tls:// as well.")
     case .noCommonVersion:
       Diagnosis(
         .noCommonVersion,
@@ -80,9 +80,9 @@ struct TLSFailure: TLSWords {
       Diagnosis(
         .noCommonProtocol,
         isDialing
-          ? "\(address) does not speak \(isHTTP1 ? "HTTP/1.1" : "HTTP/2"), says its TLS (ALPN): "
+          ? "\(address.place) does not speak \(isHTTP1 ? "HTTP/1.1" : "HTTP/2"), says its TLS (ALPN): "
             + "\(isHTTP1 ? "leave out http=1.1" : "if it is a web server, add ?http=1.1 to the link")."
-          : "A client of \(address) speaks none of the protocols that are offered (ALPN): it must speak HTTP.")
+          : "A client of \(address.place) speaks none of the protocols that are offered (ALPN): it must speak HTTP.")
     case .timedOut:
       Diagnosis(
         .handshakeFailed, "The TLS handshake with \(peer) did not end in time\(isDialing ? ": \(Self.question)" : ".")")
