@@ -2,6 +2,7 @@ import Byway
 import Foundation
 import ProcessTransport
 import TCPTransport
+import TestPeers
 import TestTools
 import Testing
 import UnixTransport
@@ -38,12 +39,16 @@ import UnixTransport
   }
 
   @Test("a path where users name programs is taken for one, unless it is a socket")
-  func programs() throws {
+  func programs() async throws {
     #expect(try message("./x.py", isProgram: true) == "\"./x.py\" has no scheme: write exec:./x.py.")
     let error = try #require(throws: (any Error).self) { try PluginArgument("/none/x.py?path=/a", in: transports) }
     #expect(error.asFailure.message == "\"/none/x.py\" has no scheme: write exec:/none/x.py.")
     let folder = try TemporaryFolder()
     let file = try folder.write("x", to: "notes")
+    let socket = folder["s"]
+    let script = "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])"
+    #expect(try await Program.python.run(["-c", script, socket]).exitCode == 0)
+    #expect(try message(socket, isProgram: true) == "\"\(socket)\" has no scheme: write unix:\(socket).")
     #expect(try message(file) == "\"\(file)\" has no scheme: write unix:\(file).")
     #expect(try message(file, isProgram: true) == "\"\(file)\" has no scheme: write exec:\(file).")
     #expect(
@@ -61,6 +66,7 @@ import UnixTransport
     #expect(
       BarePlace("printer", besides: []) == nil && BarePlace("h:x", besides: []) == nil
         && BarePlace("h:", besides: []) == nil)
+    #expect(BarePlace("80:x", besides: []) == nil && BarePlace("http://h:80", besides: []) == nil)
     #expect(BarePlace("tcp:80", besides: ["tcp"]) == nil && BarePlace("TCP:80", besides: ["tcp"]) == nil)
   }
 }
