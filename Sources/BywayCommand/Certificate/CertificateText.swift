@@ -23,11 +23,12 @@ enum CertificateText {
     _ names: CertificateNames, _ pair: CertificatePair, until expiry: Int, _ files: CertificateFileOptions
   ) -> String {
     let ca = files.authority.certificate
+    let dialing = dialing(names, "tls://HUB:7000?open=dial&\(pair.options(ca: ca))")
     return """
       \(pair.certificate) is valid for \(names.texts.joined(separator: ", ")) until \(TrustText.date(expiry)).
       On the device, with \(pair.certificate), \(pair.key) and \(ca), accept the holders of certificates of this authority:
         byway gateway --origin http://127.0.0.1:80 --link \(ShellWord.quoted("tls://0.0.0.0:7000?\(pair.options(ca: ca))"))
-      \(dialing(names, "tls://HUB:7000?open=dial&\(pair.options(ca: ca))"))If the device has a service of https with this certificate, trust it at the other end of the link:
+      \(dialing)If the device has a service of https with this certificate, trust it at the other end of the link:
         byway trust add \(ShellWord.of(names.file)) \(ShellWord.of(ca))
 
       """
