@@ -99,7 +99,8 @@ async def mebibyte(rig):
     """1 MiB passes unmodified, in both directions"""
     await stream(rig, 1 << 20)
     body = numbered(0, 1 << 20)
-    assert (await rig.post("/echo", body)).content == body
+    # Go's server has no response before the end of a request, until version 1.21.
+    assert (await rig.post("/return", body)).content == body
 
 
 async def concurrent(rig):

@@ -223,6 +223,8 @@ class Origin:
             for start in range(0, size, 1 << 20):
                 writer.write(numbered(start, min(1 << 20, size - start)))
                 await writer.drain()
+        elif name == "return":
+            self.whole(writer, await body.read(), "application/octet-stream")
         elif name in ("echo", "late"):
             if name == "late":
                 self.whole(writer, "not wanted", status=417)

@@ -204,7 +204,8 @@ class Flow:
         headers = Headers(headers or ())
         if target.startswith("/"):
             pseudo = [(":method", method), (":scheme", self.request.scheme), (":authority", self.request.authority), (":path", target)]
-            request = Request(pseudo + headers.items + [("byway-exchange", self._exchange)], b"")
+            headers["byway-exchange"] = self._exchange
+            request = Request(pseudo + headers.items, b"")
             request.body = body
             return await asyncio.wait_for(self._forward(request), timeout)
         if isinstance(body, (Body, str)):

@@ -121,6 +121,10 @@ func direct(request *http.Request) {
 
 func main() {
 	handler := func(client http.ResponseWriter, request *http.Request) {
+		// Go 1.21 and later can send a response while the request still arrives.
+		if duplex, ok := client.(interface{ EnableFullDuplex() error }); ok {
+			duplex.EnableFullDuplex()
+		}
 		proxy := httputil.ReverseProxy{
 			Director: direct, Transport: onward{client, request}, FlushInterval: -1, ModifyResponse: count, ErrorLog: log.New(io.Discard, "", 0),
 		}
