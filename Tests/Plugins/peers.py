@@ -53,7 +53,7 @@ class Incoming:
 
     async def __aiter__(self):
         if self.is_chunked:
-            while size := int((await self.reader.readline()).split(b";")[0], 16):
+            while size := int((await self.reader.readuntil(b"\r\n")).split(b";")[0], 16):
                 while size:
                     chunk = await self.reader.read(min(size, CHUNK))
                     if not chunk:

@@ -20,19 +20,19 @@ def below(path):
 
 async def request(flow):
     path, mark, query = flow.request.path.partition("?")
+    flow.is_own = path == prefix or not path.startswith(prefix + "/")
     if path == prefix:
         flow.reply(308, {"location": f"{prefix}/{mark}{query}"})
-    elif path.startswith(prefix + "/"):
+    elif flow.is_own:
+        flow.reply(404, {"content-type": "text/plain"}, f"The device is at {prefix}/.\n")
+    else:
         flow.request.path = path[len(prefix):] + mark + query
         flow.request.headers.pop("accept-encoding")
-    else:
-        flow.reply(404, {"content-type": "text/plain"}, f"The device is at {prefix}/.\n")
-        flow.is_own = True
 
 
 async def response(flow):
     headers = flow.response.headers
-    if flow.response.status in (404, 308) and headers.get("location", "").startswith(prefix) or getattr(flow, "is_own", False):
+    if flow.is_own:
         return
     if "location" in headers:
         headers["location"] = below(re.sub(f"^https?://{re.escape(flow.request.authority or '')}(?=/)", "", headers["location"]))

@@ -15,9 +15,7 @@ import byway_addon
 
 COOKIE, LOGIN, HOURS = "byway-login", "/byway-login", 8
 key = base64.b32decode(open(sys.argv[1]).read().replace(" ", "").strip().upper())
-sessions = {}
-failures = []
-last_step = 0
+sessions, failures, last_step = {}, [], 0
 
 PAGE = """<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Login</title>
 <form method="post" action="/byway-login"><label>One-time code

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Answers HTTP with the text commands of a serial console: exec:./serial-console.py /dev/ttyUSB0 9600 '> ' show,get
+"""Answers HTTP with the text commands of a serial console: exec:./serial-console.py /dev/ttyUSB0 9600 > show,get
 
-POST /console with a command as the body, or GET /console/show%20version. The last argument has the first words that are allowed.
+POST /console with a command as the body, or GET /console/show%20version. The third argument is
+the end of the prompt, the last one the first words that are allowed.
 """
 import asyncio
 import os
@@ -31,7 +32,7 @@ async def command(text):
         loop.add_reader(console, arrived.set)
         os.write(console, text.encode() + b"\r")
         output = b""
-        while not output.endswith(prompt):
+        while not output.rstrip(b" ").endswith(prompt):
             await arrived.wait()
             arrived.clear()
             output += os.read(console, 4096)
@@ -40,7 +41,7 @@ async def command(text):
     finally:
         loop.remove_reader(console)
         os.close(console)
-    lines = output[:-len(prompt)].decode(errors="replace").replace("\r", "").split("\n")
+    lines = output.rstrip(b" ")[:-len(prompt)].decode(errors="replace").replace("\r", "").split("\n")
     # A console repeats the command.
     return "\n".join(lines[1:] if lines[0].endswith(text) else lines).strip("\n") + "\n"
 
