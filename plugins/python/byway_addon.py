@@ -666,7 +666,7 @@ class _Connection:
                 if head[3] != CONTINUATION or int.from_bytes(head[5:], "big") != number or length > FRAME:
                     raise ConnectionError("a head is not complete")
                 block += await self.reader.readexactly(length)
-                if len(block) > HEAD_LIMIT:
+                if len(block) > 2 * HEAD_LIMIT:
                     raise ConnectionError("a head is too large")
                 is_whole = head[4] & END_HEADERS
             self.head(number, stream, self.decoder.decode(block), flags)
