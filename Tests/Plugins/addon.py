@@ -131,7 +131,8 @@ async def one_connection(_):
 
 async def window(_):
     """a peer that sends more than its window loses its connection, and others do not"""
-    text = "import asyncio\nasync def request(flow):\n    await asyncio.sleep(60 if flow.request.path == '/slow' else 0)\nhooks = {'request': request}"
+    text = ("import asyncio\nasync def request(flow):\n    await asyncio.sleep(60 if flow.request.path == '/slow' else 0)\n"
+            "hooks = {'request': request}")
     async with Bench(text, answer([(":status", "204")])) as bench, asyncio.timeout(DEADLINE):
         other = await bench.connect()
         stream = other.open()

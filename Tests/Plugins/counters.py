@@ -13,20 +13,21 @@ LANGUAGES = ("python", "node", "go", "swift")
 MEMORY = 128
 
 
-def build(folder):
-    """Compiles the plugins that need it. Returns the command of each language that has its tools."""
-    commands = {"python": []}
-    if shutil.which("node"):
-        commands["node"] = ["node", EXAMPLES / "counter-node/counter.mjs"]
-    if shutil.which("go"):
-        environment = {**os.environ, "GOCACHE": os.environ.get("GOCACHE", str(folder / "go-cache")), "GO111MODULE": "off", "CGO_ENABLED": "0"}
-        subprocess.run(["go", "build", "-o", folder / "counter-go", EXAMPLES / "counter-go/counter.go"], check=True, timeout=120, env=environment)
-        commands["go"] = [folder / "counter-go"]
-    if shutil.which("swiftc"):
-        subprocess.run(
-            ["swiftc", "-O", EXAMPLES / "counter-swift/counter.swift", "-o", folder / "counter-swift"], check=True, timeout=120)
-        commands["swift"] = [folder / "counter-swift"]
-    return commands
+def build(folder, language):
+    """Compiles a plugin that needs it. Returns its command, or None if its tools are not installed."""
+    source, program = EXAMPLES / f"counter-{language}", folder / f"counter-{language}"
+    if language == "python":
+        return []
+    if language == "node":
+        return ["node", source / "counter.mjs"] if shutil.which("node") else None
+    if not shutil.which({"go": "go", "swift": "swiftc"}[language]):
+        return None
+    if language == "go":
+        environment = {"GOCACHE": str(folder / "go-cache"), "GO111MODULE": "off", "CGO_ENABLED": "0", **os.environ}
+        subprocess.run(["go", "build", "-o", program, source / "counter.go"], check=True, timeout=180, env=environment)
+    else:
+        subprocess.run(["swiftc", "-O", source / "counter.swift", "-o", program], check=True, timeout=180)
+    return [program]
 
 
 class CounterRig(Rig):
@@ -105,7 +106,7 @@ async def mebibyte(rig):
 
 async def concurrent(rig):
     """200 requests at once"""
-    answers = await asyncio.gather(*(rig.post("/echo", b"body %d" % number) for number in range(200)))
+    answers = await asyncio.gather(*(rig.post("/return", b"body %d" % number) for number in range(200)))
     for number, answer in enumerate(answers):
         assert answer.content == b"body %d" % number, answer.content
 
@@ -257,7 +258,8 @@ async def reload(byway):
         rig = Rig(byway, "exec:python3 {}/addon.py")
         rig = await stack.enter_async_context(rig)
         addon = rig.folder / "addon.py"
-        text = "import byway_addon\nasync def response(flow):\n    flow.response.headers['x-version'] = 'VERSION'\nbyway_addon.run(response=response)\n"
+        text = ("import byway_addon\nasync def response(flow):\n    flow.response.headers['x-version'] = 'VERSION'\n"
+                "byway_addon.run(response=response)\n")
         addon.write_text(text.replace("VERSION", "1"))
         assert (await rig.get("/text"))["x-version"] == "1"
         pid = children(rig.proxy.pid)

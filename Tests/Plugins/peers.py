@@ -2,12 +2,12 @@
 import asyncio
 import base64
 import contextlib
-import errno
 import hashlib
 import json
 import os
 import pathlib
 import signal
+import socket
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -97,20 +97,22 @@ class Answer:
 class Exchange:
     """One request on a connection of its own."""
 
-    def __init__(self, socket):
-        self.socket = socket
+    def __init__(self, path):
+        self.socket = path
 
     async def __aenter__(self):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.setblocking(False)
         async with asyncio.timeout(DEADLINE):
             while True:
                 try:
-                    self.reader, self.writer = await asyncio.open_unix_connection(self.socket, limit=1 << 20)
-                    return self
-                except OSError as error:
-                    # The queue of connections that wait to be accepted is full.
-                    if error.errno not in (errno.EAGAIN, errno.ENOTCONN):
-                        raise
+                    connection.connect(self.socket)
+                    break
+                except BlockingIOError:
+                    # The queue of connections that wait to be accepted is full. asyncio would take this for a connection.
                     await asyncio.sleep(0.01)
+        self.reader, self.writer = await asyncio.open_unix_connection(sock=connection, limit=1 << 20)
+        return self
 
     async def __aexit__(self, *_):
         self.writer.close()
@@ -146,8 +148,8 @@ class Exchange:
 class Origin:
     """A server whose paths are the behaviours of servers."""
 
-    def __init__(self, socket):
-        self.socket = socket
+    def __init__(self, path):
+        self.socket = path
         self.seen = []
         self.left = 0
         self.tasks = set()
