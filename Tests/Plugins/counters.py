@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+from concurrent import futures
 
 from peers import DEADLINE, ROOT, Program, Rig, children, end, numbered, peak, soon
 
@@ -250,6 +251,46 @@ async def long_body(byway, language, command, size=1 << 30):
     async with CounterRig(byway, language, command) as rig, asyncio.timeout(60):
         await stream(rig, size)
         await memory(rig)
+
+
+async def grpc_calls(byway, language, command):
+    """calls of gRPC pass, with their status"""
+    import grpc
+
+    def fail(_, context):
+        context.abort(grpc.StatusCode.NOT_FOUND, "no such thing")
+
+    def stream(messages, _):
+        for message in messages:
+            yield message + b"!"
+
+    class Service(grpc.GenericRpcHandler):
+        def service(self, details):
+            return {"/test/Fail": grpc.unary_unary_rpc_method_handler(fail),
+                    "/test/Stream": grpc.stream_stream_rpc_method_handler(stream)}[details.method]
+
+    def call(address):
+        with grpc.insecure_channel(address) as channel:
+            for message in (b"short", b"x" * 300_000):
+                try:
+                    channel.unary_unary("/test/Fail")(message, timeout=DEADLINE)
+                except grpc.RpcError as error:
+                    assert (error.code(), error.details()) == (grpc.StatusCode.NOT_FOUND, "no such thing"), error
+            return list(channel.stream_stream("/test/Stream")(iter([b"1", b"2"]), timeout=DEADLINE))
+
+    server = grpc.server(futures.ThreadPoolExecutor(4), handlers=(Service(),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        async with CounterRig(byway, language, command) as rig:
+            arguments = ["--interceptor", rig.plugins[0].replace("{}", str(rig.folder))]
+            link = f"unix:{rig.folder}/gateway"
+            async with Program(byway, "gateway", "--link", link, "--origin", f"h2c://127.0.0.1:{port}", *arguments,
+                               env={"PYTHONPATH": str(ROOT / "plugins/python")}, log=rig.folder / "gateway-log") as gateway:
+                await soon(lambda: "gateway ready" in gateway.output, "no gateway")
+                assert await asyncio.to_thread(call, link) == [b"1!", b"2!"]
+    finally:
+        server.stop(None)
 
 
 async def reload(byway):

@@ -9,7 +9,7 @@ import byway_addon
 
 prefix = "/" + sys.argv[1].strip("/")
 LIMIT = 4 * 1024 * 1024
-# What a link can follow: an attribute of HTML, url( of CSS. A link with two slashes has a host.
+# A link follows an attribute of HTML, or url( of CSS. A link with two slashes has a host.
 LINKS = re.compile(rb"""((?:\b(?:href|src|action|formaction|poster|data)\s*=\s*["']?)|(?:\burl\(\s*["']?))/(?!/)""", re.IGNORECASE)
 REFRESH = re.compile(rb"""(http-equiv\s*=\s*["']?refresh["']?[^>]*\burl\s*=\s*["']?)/(?!/)""", re.IGNORECASE)
 

@@ -27,7 +27,7 @@ async def command(text):
         attributes = termios.tcgetattr(console)
         attributes[4] = attributes[5] = speed
         termios.tcsetattr(console, termios.TCSANOW, attributes)
-        # What has come before the command belongs to no answer.
+        # Earlier output belongs to no answer.
         termios.tcflush(console, termios.TCIFLUSH)
         loop.add_reader(console, arrived.set)
         os.write(console, text.encode() + b"\r")

@@ -14,7 +14,7 @@ async def request(flow):
     if not path.startswith(prefix) or flow.request.method not in ("GET", "HEAD"):
         return
     file = (folder / path[len(prefix):].lstrip("/")).resolve()
-    # A path with dots does not leave the folder. What is not there comes from the server.
+    # A path with dots does not leave the folder. Other files come from the server.
     if file.is_relative_to(folder) and file.is_file():
         kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
         flow.reply(200, {"content-type": kind, "cache-control": "no-store"}, file.read_bytes())
