@@ -119,8 +119,12 @@ class Contender:
         self.uri, self.processes = uri, processes
 
     def busy(self):
-        """Returns the processor seconds of the processes and of what they have started."""
-        return sum(seconds(pid) for process in self.processes for pid in family(process.pid))
+        """Returns the processor seconds of all processes, and those of plugins, agents and judges, which are another program."""
+        program = os.readlink(f"/proc/{self.processes[0].pid}/exe")
+        all_of_them = [(pid, seconds(pid)) for process in self.processes for pid in family(process.pid)]
+        first = family(self.processes[0].pid)
+        others = sum(spent for pid, spent in all_of_them if pid not in first or os.readlink(f"/proc/{pid}/exe") != program)
+        return sum(spent for _, spent in all_of_them), others
 
 
 def family(pid):
@@ -264,12 +268,13 @@ def measure(options, folder, running):
         for name in list(rows)[::1 if number % 2 else -1]:
             before = rows[name].busy()
             count = load(rows[name], options.seconds)
-            results[name].append(((rows[name].busy() - before) / count * 1e6, count / options.seconds))
+            spent = [(later - earlier) / count * 1e6 for earlier, later in zip(before, rows[name].busy())]
+            results[name].append((*spent, count / options.seconds))
             print(f"round {number + 1} {name}: {results[name][-1][0]:.0f} µs", file=sys.stderr)
-    lines = ["| | processor time a request | requests/s |", "|---|---|---|"]
+    lines = ["| | processor time a request | of it outside the proxy | requests/s |", "|---|---|---|---|"]
     for name, values in results.items():
-        cost, rate = (statistics.median(column) for column in zip(*values))
-        lines.append(f"| {name} | {cost:,.0f} µs | {rate:,.0f} |")
+        cost, others, rate = (statistics.median(column) for column in zip(*values))
+        lines.append(f"| {name} | {cost:,.0f} µs | {others:,.0f} µs | {rate:,.0f} |")
     return "\n".join(lines)
 
 

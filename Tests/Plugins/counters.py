@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from concurrent import futures
 
-from peers import DEADLINE, ROOT, Program, Rig, children, end, numbered, peak, soon
+from peers import DEADLINE, ROOT, Program, Rig, children, end, listens, numbered, peak, soon
 
 EXAMPLES = ROOT / "plugins/examples"
 LANGUAGES = ("python", "node", "go", "swift")
@@ -52,7 +52,7 @@ class CounterRig(Rig):
         path = self.folder / "plugin"
         path.unlink(missing_ok=True)
         self.plugin = await self.stack.enter_async_context(Program(*self.command, path, log=self.folder / "plugin-log"))
-        await soon(path.exists, "the plugin has not started")
+        await listens(path, self.plugin.process)
 
     def plugin_pid(self):
         if self.language != "python":
@@ -198,7 +198,8 @@ async def disconnects(rig):
 
 
 async def memory(rig):
-    """the memory of the plugin and of the proxy stays bounded"""
+    """the memory of the plugin and of the proxy stays bounded while 48 MiB pass"""
+    await stream(rig, 48 << 20)
     for name, pid in (("proxy", rig.proxy.pid), ("plugin", rig.plugin_pid())):
         assert peak(pid) < MEMORY, f"{name}: {peak(pid):.0f} MiB"
 
@@ -249,7 +250,7 @@ async def killed(byway, language, command, policy):
 async def long_body(byway, language, command, size=1 << 30):
     """a long body passes unmodified, and the memory stays bounded"""
     async with CounterRig(byway, language, command) as rig, asyncio.timeout(60):
-        await stream(rig, size)
+        await stream(rig, size - (48 << 20))
         await memory(rig)
 
 

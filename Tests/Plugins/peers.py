@@ -29,6 +29,19 @@ async def soon(condition, what, seconds=DEADLINE):
     assert condition(), what
 
 
+async def listens(path, process):
+    """Waits until a program accepts connections on a Unix socket. The socket is there a moment earlier."""
+    async with asyncio.timeout(DEADLINE):
+        while True:
+            try:
+                _, writer = await asyncio.open_unix_connection(str(path))
+                writer.close()
+                return
+            except OSError:
+                assert process.returncode is None, "the program has ended"
+                await asyncio.sleep(0.01)
+
+
 # ---- HTTP/1.1
 
 
