@@ -249,7 +249,7 @@ async def killed(byway, language, command, policy):
 
 async def long_body(byway, language, command, size=1 << 30):
     """a long body passes unmodified, and the memory stays bounded"""
-    async with CounterRig(byway, language, command) as rig, asyncio.timeout(60):
+    async with CounterRig(byway, language, command) as rig, asyncio.timeout(150):
         await stream(rig, size - (48 << 20))
         await memory(rig)
 
