@@ -86,6 +86,18 @@ async def trailers_only(_):
         assert [frame[:2] for frame in bench.hops[0].seen] == [(byway_addon.HEADERS, 1)], bench.hops[0].seen
 
 
+async def trailers_without_body(_):
+    """trailers pass if there is no body in front of them"""
+    async def handler(stream):
+        stream.send_headers([(":status", "200")])
+        stream.send_headers([("grpc-status", "0")], byway_addon.END_STREAM)
+
+    async with Bench("hooks = {}", handler) as bench, asyncio.timeout(DEADLINE):
+        stream = bench.send()
+        assert await stream.response() == [(":status", "200")]
+        assert await stream.receive() is None and stream.trailers == [("grpc-status", "0")], stream.trailers
+
+
 async def many_fields(_):
     """a head with too many fields gets 431, and the connection goes on"""
     async with Bench("hooks = {}", answer([(":status", "200")], b"hello")) as bench, asyncio.timeout(DEADLINE):
@@ -172,4 +184,4 @@ async def cancels(_):
         assert "response" not in bench.program.output
 
 
-CHECKS = (trailers_only, many_fields, many_fields_back, notes, one_connection, window, head_request, cancels)
+CHECKS = (trailers_only, trailers_without_body, many_fields, many_fields_back, notes, one_connection, window, head_request, cancels)
