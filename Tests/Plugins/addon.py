@@ -87,8 +87,11 @@ async def trailers_only(_):
 
 
 async def trailers_without_body(_):
-    """trailers pass if there is no body in front of them"""
+    """trailers pass if there is no body in front of them, and the address of the next hop does not"""
+    heads = []
+
     async def handler(stream):
+        heads.append(stream.head)
         stream.send_headers([(":status", "200")])
         stream.send_headers([("grpc-status", "0")], byway_addon.END_STREAM)
 
@@ -96,6 +99,7 @@ async def trailers_without_body(_):
         stream = bench.send()
         assert await stream.response() == [(":status", "200")]
         assert await stream.receive() is None and stream.trailers == [("grpc-status", "0")], stream.trailers
+        assert heads == [HEAD], heads
 
 
 async def many_fields(_):
