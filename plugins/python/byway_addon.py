@@ -12,11 +12,14 @@ Start it with `byway proxy --interceptor exec:./addon.py …`. It needs Python 3
 
 An addon is an HTTP/2 server. It speaks on its standard streams if Byway has started it, and otherwise listens on a Unix socket. It sends
 requests on to the next hop, whose address Byway gives in the field `byway-next` of each request.
+
+If the file of the addon changes, its new hooks get the next requests. Running requests keep the hooks that they began with.
 """
 import asyncio
 import os
 import sys
 import traceback
+import types
 
 __all__ = ["Body", "Flow", "Headers", "run"]
 
@@ -24,10 +27,15 @@ WINDOW = 256 * 1024
 CONNECTION_WINDOW = 16 * 1024 * 1024
 FRAME = 16384
 HEAD_LIMIT = 256 * 1024
+FIELD_LIMIT = 1000
+STREAM_LIMIT = 1000
+NOTE_LIMIT = 256
+NOTES_LIMIT = 8
+RELOAD_SECONDS = 1
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
 END_STREAM, ACK, END_HEADERS, PADDED, WITH_PRIORITY = 0x1, 0x1, 0x4, 0x8, 0x20
-NO_ERROR, PROTOCOL_ERROR, INTERNAL_ERROR, REFUSED_STREAM, CANCEL = 0, 1, 2, 7, 8
+NO_ERROR, INTERNAL_ERROR, REFUSED_STREAM, CANCEL = 0, 2, 7, 8
 
 
 # ---- For hooks
@@ -37,7 +45,7 @@ class Headers:
     """The fields of a message, in order. Names are in lower case."""
 
     def __init__(self, items=()):
-        self.items = [(name.lower(), value) for name, value in (items.items() if isinstance(items, dict) else items)]
+        self.items = [(name.lower(), str(value)) for name, value in (items.items() if isinstance(items, dict) else items)]
 
     def get(self, name, default=None):
         """Returns the first value of a field."""
@@ -86,6 +94,11 @@ class Body:
     def trailers(self):
         return self._stream.trailers
 
+    @property
+    def is_empty(self):
+        """Whether it is certain that nothing follows."""
+        return self._stream.is_empty
+
     def __aiter__(self):
         return self
 
@@ -116,6 +129,11 @@ class Message:
     @property
     def trailers(self):
         return self.body.trailers if isinstance(self.body, Body) else None
+
+    @property
+    def is_empty(self):
+        """Whether it is certain that there is no body, and no trailers."""
+        return self.body.is_empty if isinstance(self.body, Body) else isinstance(self.body, (bytes, bytearray, str)) and not self.body
 
     def _head(self):
         """Returns the fields to send. A body that a hook has replaced has another length."""
@@ -157,9 +175,13 @@ class Response(Message):
 class Flow:
     """A request, and its response as soon as there is one. It is the same object in both hooks."""
 
-    def __init__(self, request):
+    def __init__(self, request, connect):
         self.request = request
         self.response = None
+        self.notes = []
+        self._connect = connect
+        self._exchange = request.headers.get("byway-exchange", "")
+        self._running = []
 
     def reply(self, status, headers=None, body=b""):
         """Answers the request. In the hook `request` it is then not sent on."""
@@ -168,8 +190,50 @@ class Flow:
         self.response._given = None
 
     def note(self, text):
-        """Writes a line about this request, which Byway puts into its log."""
+        """Writes a line about this request, which Byway puts into its log. It keeps the first eight of a request with its record."""
+        text = "".join(letter if letter.isprintable() else " " for letter in str(text))
+        self.notes.append(text)
         print(f"{self.request.method} {self.request.path}: {text}", file=sys.stderr, flush=True)
+
+    async def send(self, target, method="GET", headers=None, body=b"", timeout=30):
+        """Sends a request of the addon's own, and returns the response, whose body is to be read before the hook ends.
+
+        target: a path, for the next hop with the host of this request, or the URL of any other server.
+        timeout: the seconds until the head of the response. Raises an OSError or asyncio.TimeoutError if there is none.
+        """
+        headers = Headers(headers or ())
+        if target.startswith("/"):
+            pseudo = [(":method", method), (":scheme", self.request.scheme), (":authority", self.request.authority), (":path", target)]
+            headers["byway-exchange"] = self._exchange
+            request = Request(pseudo + headers.items, b"")
+            request.body = body
+            return await asyncio.wait_for(self._forward(request), timeout)
+        if isinstance(body, (Body, str)):
+            body = body.encode() if isinstance(body, str) else await body.read()
+        other = await asyncio.to_thread(_OtherServer, target, method, headers, body, timeout)
+        self._running.append(other)
+        return Response(other.response.status, Headers(other.response.getheaders()), Body(other))
+
+    async def _forward(self, request, on_informational=None):
+        """Sends a request to the next hop, and returns the response as soon as its head is there."""
+        stream = (await self._connect()).open()
+        self._running.append(stream)
+        stream.on_informational = on_informational
+        stream.task = asyncio.ensure_future(_upload(stream, request))
+        fields = await stream.response()
+        status = next(value for name, value in fields if name == ":status")
+        return Response(status, Headers(item for item in fields if not item[0].startswith(":")), Body(stream))
+
+    def _fields(self):
+        """Returns the head of the response, with the notes."""
+        notes = [note.encode()[:NOTE_LIMIT].decode("utf-8", "ignore").encode().decode("latin-1") for note in self.notes[:NOTES_LIMIT]]
+        return self.response._fields() + [("byway-note", note) for note in notes]
+
+    def _end(self):
+        for stream in self._running:
+            if stream.task:
+                stream.task.cancel()
+            stream.reset(CANCEL)
 
 
 def run(request=None, response=None, listen=None):
@@ -178,56 +242,60 @@ def run(request=None, response=None, listen=None):
     request, response: the hooks, asynchronous functions of a `Flow`; either may be left out.
     listen: the path of a Unix socket, for an addon that Byway does not start itself.
     """
+    if _Addon.reloading is not None:
+        _Addon.reloading.hooks = request, response
+        return
     if listen is None and "BYWAY_NEXT" not in os.environ:
         sys.exit("Byway starts this addon: --interceptor exec:… . To start it yourself, give run() a path to listen on.")
-    asyncio.run(_serve(_Addon(request, response), listen))
+    asyncio.run(_serve(request, response, listen))
 
 
 # ---- The addon
 
 
 class _Addon:
+    # The addon whose file is running again.
+    reloading = None
+
     def __init__(self, request, response):
-        self.request_hook = request
-        self.response_hook = response
+        self.hooks = request, response
         self.hops = {}
+        self.lock = asyncio.Lock()
 
     async def hop(self, address):
         """Returns a connection to the next hop that has room for a request."""
-        connections = self.hops.setdefault(address, [])
-        connections[:] = [connection for connection in connections if not connection.is_closed]
-        for connection in connections:
-            if connection.has_room:
-                return connection
-        scheme, path = address.split(":", 1)
-        if scheme != "unix":
-            raise OSError(f"{address} is not the address of a next hop")
-        connection = _Connection(*await asyncio.open_unix_connection(path))
-        connection.start()
-        connections.append(connection)
-        return connection
+        async with self.lock:
+            for known in list(self.hops):
+                self.hops[known] = [connection for connection in self.hops[known] if not connection.is_closed]
+                if not self.hops[known]:
+                    del self.hops[known]
+            connections = self.hops.setdefault(address, [])
+            for connection in connections:
+                if connection.has_room:
+                    return connection
+            scheme, _, path = address.partition(":")
+            if scheme != "unix":
+                raise OSError(f"{address} is not the address of a next hop")
+            connection = _Connection(*await asyncio.open_unix_connection(path))
+            connection.start()
+            connections.append(connection)
+            return connection
 
     async def handle(self, stream):
-        sent = None
-        upload = None
+        flow = None
         try:
-            flow = Flow(Request(stream.head, Body(stream)))
-            address = flow.request.headers.pop("byway-next") or os.environ.get("BYWAY_NEXT", "")
-            if self.request_hook:
-                await self.request_hook(flow)
+            request_hook, response_hook = self.hooks
+            request = Request(stream.head, Body(stream))
+            has_body = request.method != "HEAD"
+            address = request.headers.pop("byway-next") or os.environ.get("BYWAY_NEXT", "")
+            flow = Flow(request, lambda: self.hop(address))
+            if request_hook:
+                await request_hook(flow)
             if flow.response is None:
-                sent = (await self.hop(address)).open()
-                sent.on_informational = stream.send_headers
-                sent.send_headers(flow.request._fields())
-                upload = asyncio.ensure_future(self.upload(sent, flow.request))
-                fields = await sent.response()
-                status = next(value for name, value in fields if name == ":status")
-                headers = Headers(item for item in fields if not item[0].startswith(":"))
-                flow.response = Response(status, headers, Body(sent))
-            if self.response_hook:
-                await self.response_hook(flow)
-            stream.send_headers(flow.response._fields())
-            await stream.send_body(flow.response.body)
+                flow.response = await flow._forward(request, stream.send_headers)
+            if response_hook:
+                await response_hook(flow)
+            await stream.send_message(flow._fields(), flow.response, has_body and flow.response.status not in (204, 304))
         except asyncio.CancelledError:
             stream.reset(CANCEL)
             raise
@@ -236,30 +304,63 @@ class _Addon:
                 traceback.print_exc()
             stream.reset(INTERNAL_ERROR)
         finally:
-            if upload:
-                upload.cancel()
-            if sent:
-                sent.reset(CANCEL)
+            if flow:
+                flow._end()
             stream.finish()
 
-    @staticmethod
-    async def upload(sent, request):
-        try:
-            await sent.send_body(request.body)
-        except asyncio.CancelledError:
-            raise
-        except Exception as error:
-            if not isinstance(error, StreamEnded):
+    async def watch(self, path):
+        """Loads the file again whenever it changes. If it fails, the old hooks stay."""
+        before = _version(path)
+        while before:
+            await asyncio.sleep(RELOAD_SECONDS)
+            now = _version(path)
+            if now in (None, before):
+                continue
+            before = now
+            main = sys.modules["__main__"]
+            fresh = types.ModuleType("__main__")
+            fresh.__file__ = path
+            sys.modules["__main__"] = fresh
+            _Addon.reloading = self
+            try:
+                with open(path, "rb") as file:
+                    exec(compile(file.read(), path, "exec"), fresh.__dict__)
+                print(f"{os.path.basename(path)} has changed, and is loaded again", file=sys.stderr, flush=True)
+            except (Exception, SystemExit):
+                sys.modules["__main__"] = main
                 traceback.print_exc()
-            sent.reset(CANCEL)
+            finally:
+                _Addon.reloading = None
 
 
-async def _serve(addon, listen):
+def _version(path):
+    try:
+        status = os.stat(path)
+    except (OSError, TypeError):
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+async def _upload(stream, request):
+    try:
+        await stream.send_message(request._fields(), request)
+    except asyncio.CancelledError:
+        raise
+    except Exception as error:
+        if not isinstance(error, StreamEnded):
+            traceback.print_exc()
+        stream.reset(CANCEL)
+
+
+async def _serve(request_hook, response_hook, listen):
+    addon = _Addon(request_hook, response_hook)
+
     def connect(reader, writer):
         connection = _Connection(reader, writer, addon.handle)
         connection.start()
         return connection
 
+    addon.watching = asyncio.ensure_future(addon.watch(getattr(sys.modules["__main__"], "__file__", None)))
     if listen is not None:
         if os.path.exists(listen):
             os.unlink(listen)
@@ -275,6 +376,36 @@ async def _serve(addon, listen):
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
     transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, output)
     await connect(reader, asyncio.StreamWriter(transport, protocol, None, loop)).task
+
+
+class _OtherServer:
+    """A request to a server elsewhere, in HTTP/1.1, and the source of its response's body."""
+
+    is_empty = False
+    trailers = None
+    task = None
+
+    def __init__(self, url, method, headers, body, timeout):
+        import http.client
+        from urllib.parse import urlsplit
+        parts = urlsplit(url)
+        kind = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}.get(parts.scheme)
+        if kind is None:
+            raise OSError(f"{url} is neither a path nor the URL of a server")
+        self.connection = kind(parts.hostname, parts.port, timeout=timeout)
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        try:
+            self.connection.request(method, target, body or None, dict(headers))
+            self.response = self.connection.getresponse()
+        except http.client.HTTPException as error:
+            self.connection.close()
+            raise OSError(f"{url} did not answer: {error!r}") from error
+
+    async def receive(self):
+        return await asyncio.to_thread(self.response.read1, 65536) or None
+
+    def reset(self, code):
+        self.connection.close()
 
 
 # ---- HTTP/2 (RFC 9113)
@@ -293,6 +424,8 @@ class _Stream:
         self.on_informational = None
         self.window = connection.peer_window
         self.chunks = []
+        self.unread = 0
+        self.unacknowledged = 0
         self.has_ended = False
         self.has_sent_end = False
         self.error = None
@@ -324,10 +457,18 @@ class _Stream:
             if self.has_ended:
                 return None
             await self.wait()
-        chunk = self.chunks.pop(0)
-        if not self.has_ended:
-            self.connection.send(WINDOW_UPDATE, 0, self.number, len(chunk).to_bytes(4, "big"))
+        chunk = b"".join(self.chunks)
+        self.chunks.clear()
+        self.unread = 0
+        self.unacknowledged += len(chunk)
+        if not self.has_ended and self.unacknowledged >= WINDOW // 2:
+            self.connection.send(WINDOW_UPDATE, 0, self.number, self.unacknowledged.to_bytes(4, "big"))
+            self.unacknowledged = 0
         return chunk
+
+    @property
+    def is_empty(self):
+        return self.has_ended and not self.chunks and self.trailers is None and self.error is None
 
     def fail(self, error):
         if self.error is None:
@@ -340,6 +481,17 @@ class _Stream:
     def send_headers(self, fields, flags=0):
         if not self.has_sent_end and self.error is None:
             self.connection.send_head(self.number, fields, flags)
+
+    async def send_message(self, fields, message, has_body=True):
+        """Sends a head with the rest. A message without a body is a single frame, as gRPC and old servers expect."""
+        if has_body and not message.is_empty:
+            self.send_headers(fields)
+            await self.send_body(message.body)
+            return
+        self.send_headers(fields, END_STREAM)
+        await self.connection.writer.drain()
+        self.has_sent_end = True
+        self.close_if_done()
 
     async def send_body(self, body):
         if isinstance(body, str):
@@ -411,16 +563,17 @@ class _Connection:
         self.last_number = 0
         self.is_closed = False
         self.senders = []
+        self.unacknowledged = 0
         self.decoder = _Decoder()
         self.task = None
 
     @property
     def has_room(self):
-        return not self.is_closed and len(self.streams) < self.peer_limit
+        return not self.is_closed and len(self.streams) < self.peer_limit and self.next_number < 1 << 31
 
     def start(self):
         self.task = asyncio.ensure_future(self.run())
-        settings = [(3, 1000), (4, WINDOW), (8, 1)] if self.handler else [(2, 0), (4, WINDOW)]
+        settings = [(3, STREAM_LIMIT), (4, WINDOW), (6, HEAD_LIMIT), (8, 1)] if self.handler else [(2, 0), (4, WINDOW)]
         if not self.handler:
             self.writer.write(PREFACE)
         self.send(SETTINGS, 0, 0, b"".join(name.to_bytes(2, "big") + value.to_bytes(4, "big") for name, value in settings))
@@ -462,9 +615,8 @@ class _Connection:
     def send(self, kind, flags, number, payload=b""):
         if self.writer.is_closing():
             return
-        self.writer.write(len(payload).to_bytes(3, "big") + bytes((kind, flags)) + number.to_bytes(4, "big"))
-        if len(payload):
-            self.writer.write(payload)
+        head = len(payload).to_bytes(3, "big") + bytes((kind, flags)) + number.to_bytes(4, "big")
+        self.writer.write(b"".join((head, payload)))
 
     def send_head(self, number, fields, flags=0):
         block = b"".join(_literal(name, value) for name, value in fields)
@@ -489,12 +641,17 @@ class _Connection:
     async def receive(self, kind, flags, number, payload):
         stream = self.streams.get(number)
         if kind == DATA:
-            if payload:
-                self.send(WINDOW_UPDATE, 0, 0, len(payload).to_bytes(4, "big"))
+            self.unacknowledged += len(payload)
+            if self.unacknowledged >= CONNECTION_WINDOW // 2:
+                self.send(WINDOW_UPDATE, 0, 0, self.unacknowledged.to_bytes(4, "big"))
+                self.unacknowledged = 0
             data = payload[1:len(payload) - payload[0]] if flags & PADDED else payload
             if stream:
                 if data:
                     stream.chunks.append(data)
+                    stream.unread += len(data)
+                    if stream.unread > WINDOW:
+                        raise ConnectionError("a stream has sent more than its window")
                 self.ended(stream, flags)
         elif kind == HEADERS:
             if flags & PADDED:
@@ -505,9 +662,12 @@ class _Connection:
             is_whole = flags & END_HEADERS
             while not is_whole:
                 head = await self.reader.readexactly(9)
-                if head[3] != CONTINUATION or len(block) > HEAD_LIMIT:
+                length = int.from_bytes(head[:3], "big")
+                if head[3] != CONTINUATION or int.from_bytes(head[5:], "big") != number or length > FRAME:
                     raise ConnectionError("a head is not complete")
-                block += await self.reader.readexactly(int.from_bytes(head[:3], "big"))
+                block += await self.reader.readexactly(length)
+                if len(block) > 2 * HEAD_LIMIT:
+                    raise ConnectionError("a head is too large")
                 is_whole = head[4] & END_HEADERS
             self.head(number, stream, self.decoder.decode(block), flags)
         elif kind == RST_STREAM:
@@ -536,10 +696,22 @@ class _Connection:
             if not self.handler or number <= self.last_number:
                 return
             self.last_number = number
+            if len(self.streams) >= STREAM_LIMIT:
+                self.send(RST_STREAM, 0, number, REFUSED_STREAM.to_bytes(4, "big"))
+                return
+            if fields is None:
+                self.send_head(number, [(":status", "431")], END_STREAM)
+                if not flags & END_STREAM:
+                    self.send(RST_STREAM, 0, number, NO_ERROR.to_bytes(4, "big"))
+                return
             stream = self.streams[number] = _Stream(self, number)
             stream.head = fields
             stream.has_ended = bool(flags & END_STREAM)
             stream.task = asyncio.ensure_future(self.handler(stream))
+            return
+        if fields is None:
+            print("A head with too many fields has arrived", file=sys.stderr, flush=True)
+            stream.reset(CANCEL)
             return
         status = next((value for name, value in fields if name == ":status"), None)
         if status and status.startswith("1"):
@@ -624,6 +796,7 @@ class _Decoder:
         self.limit = 4096
 
     def decode(self, block):
+        """Returns the fields, or None if they are too many or too large. The table is right in both cases."""
         self.block, self.at = block, 0
         fields, size = [], 0
         while self.at < len(block):
@@ -640,10 +813,9 @@ class _Decoder:
             else:
                 field = self.field(4)
             size += len(field[0]) + len(field[1]) + 32
-            if size > HEAD_LIMIT:
-                raise ConnectionError("a head is too large")
-            fields.append(field)
-        return fields
+            if size <= HEAD_LIMIT and len(fields) <= FIELD_LIMIT:
+                fields.append(field)
+        return fields if size <= HEAD_LIMIT and len(fields) <= FIELD_LIMIT else None
 
     def field(self, bits):
         index = self.number(bits)
