@@ -14,7 +14,7 @@ struct VSockPlace {
     else {
       throw BywayError(
         .invalidAddress,
-        "\(address) is not a machine and a port: write vsock:CID:PORT, for example vsock:3:7000, or vsock:host:7000 in a guest."
+        "\(address) is not a machine and a port: write vsock:CID:PORT, for example vsock:3:7000, or vsock:host:7000 in a virtual machine."
       )
     }
     self.cid = cid
@@ -29,7 +29,7 @@ struct VSockPlace {
     guard cid != .any else {
       throw BywayError(
         .invalidAddress,
-        "\(address) has no machine, which only a listener can leave open: write the guest's CID, or host in a guest.")
+        "\(address) has no machine, which only a listener can leave open: write its CID, or host in a virtual machine.")
     }
     return bound
   }
