@@ -110,9 +110,9 @@ import TransportTestSupport
 
   @Test("says that a login was refused, and never what the password is")
   func refusedLogin() async throws {
-    setenv("BYWAY_TEST_PROXY_PASSWORD", "hunter2", 1)
+    setenv("BYWAY_TEST_SECRET", "hunter2", 1)
     let (request, error) = try await proxied(
-      "me@PROXY&proxy-password=env:BYWAY_TEST_PROXY_PASSWORD", answer: "HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n",
+      "me@PROXY&proxy-password=env:BYWAY_TEST_SECRET", answer: "HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n",
       to: 9)
     #expect(request.contains("Basic bWU6aHVudGVyMg=="), "\(request)")
     #expect(

@@ -228,6 +228,7 @@ import TransportTestSupport
     let secure = WebSocketTransport(over: TLSTransport())
     #expect(try secure.audience(of: LinkAddress("wss://127.0.0.1/x?clients=any")) == .anyone)
     #expect(try secure.audience(of: LinkAddress("wss://127.0.0.1/x?ca=/c")) == .known)
-    #expect(secure.isEncrypted(try LinkAddress("wss://h/x")) && !transport.isEncrypted(try LinkAddress("ws://h/x")))
+    let (encrypted, open) = try (LinkAddress("wss://h/x"), LinkAddress("ws://h/x"))
+    #expect(secure.isEncrypted(encrypted) && !transport.isEncrypted(open))
   }
 }
