@@ -30,6 +30,8 @@ final class WebSocketLink: ChannelDuplexHandler {
   private var state = State.open
   /// Whether the owner waits for bytes.
   private var isReadWanted = false
+  /// Whether the connection was cut before the owner has read. It is closed when the owner reads, so that the owner gets what came before.
+  private var closesAtRead = false
   /// Whether bytes have gone in each direction since the last look.
   private var (hasSent, hasReceived) = (false, false)
   private var pinging: Scheduled<Void>?
@@ -99,14 +101,17 @@ final class WebSocketLink: ChannelDuplexHandler {
 
   func read(context: ChannelHandlerContext) {
     isReadWanted = true
+    if closesAtRead { return context.close(promise: nil) }
     context.read()
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     guard event as? ChannelEvent == .inputClosed else { return context.fireUserInboundEventTriggered(event) }
     // The connection below ends as a whole: a direction ends with a close frame.
+    let isPlanned = state == .inputEnded || state == .closing
     cut(context)
-    context.close(promise: nil)
+    closesAtRead = !isPlanned && !isReadWanted
+    if !closesAtRead { context.close(promise: nil) }
   }
 
   func channelInactive(context: ChannelHandlerContext) {
