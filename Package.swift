@@ -65,7 +65,7 @@ let package = Package(
     "BywayService",
     "BywayWebSocket", "BywayURLSession", "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport",
     "SerialTransport",
-    "SSHTransport", "LoopbackTransport", "DescriptorTransport",
+    "SSHTransport", "LoopbackTransport", "DescriptorTransport", "VSockTransport", "WebSocketTransport",
   ].map { .library(name: $0, targets: [$0]) } + [
     .library(name: "BywayTesting", targets: ["BywayTesting", "BywayLineDevices", "BywayLineEmulation"]),
     .executable(name: "byway", targets: ["byway"]),
@@ -185,6 +185,13 @@ let package = Package(
       ["Byway", "CBywaySSH2", "BywayPrimitives", nioCore, nioPosix, logging, crypto, cryptoExtras]),
     transport("Loopback", "LoopbackTransport", ["Byway", "BywayPrimitives", nioCore, nioPosix]),
     transport("Descriptor", "DescriptorTransport", ["Byway", "BywayPrimitives", nioCore, nioPosix]),
+    transport("VSock", "VSockTransport", ["Byway", "BywayPrimitives", nioCore, nioPosix]),
+    // Over the stream of another transport.
+    transport(
+      "WebSocket", "WebSocketTransport",
+      [
+        "Byway", "BywayHTTP1Session", "BywayHTTPWire", "BywayPrimitives", nioCore, nioPosix, nioWebSocket,
+      ]),
 
     // The command.
     source(
@@ -203,7 +210,7 @@ let package = Package(
       name: "byway",
       dependencies: [
         "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport", "SerialTransport", "SSHTransport",
-        "LoopbackTransport", "DescriptorTransport",
+        "LoopbackTransport", "DescriptorTransport", "VSockTransport", "WebSocketTransport",
       ],
       swiftSettings: settings),
 
@@ -412,10 +419,21 @@ let package = Package(
       ],
       path: "transports/Descriptor/Tests"),
     tests(
+      "VSockTransportTests", ["Byway", "VSockTransport", "TransportTestSupport", nioCore, nioPosix, logging],
+      path: "transports/VSock/Tests"),
+    tests(
+      "WebSocketTransportTests",
+      [
+        "Byway", "BywayGateway", "FuzzSupport", "TCPTransport", "WebSocketTransport", "WebSocketChecks",
+        "TransportTestSupport", "TestPeers", "TestTools", nioCore, nioPosix, nioEmbedded, nioWebSocket, logging,
+      ],
+      path: "transports/WebSocket/Tests"),
+    tests(
       "TransportMatrixTests",
       [
         "Byway", "BywayTesting", "TransportTestSupport", "TestPeers", "StdioEcho", "UnixTransport", "TCPTransport",
-        "ProcessTransport", "SSHTransport", "LoopbackTransport", "TestTools", nioCore, nioPosix, nioEmbedded, logging,
+        "ProcessTransport", "SSHTransport", "LoopbackTransport", "WebSocketTransport", "TestTools", nioCore, nioPosix,
+        nioEmbedded, logging,
       ]),
     tests(
       "BywayDoctorTests",
@@ -436,6 +454,7 @@ let package = Package(
     checks("HTTP1", ["BywayHTTP1Session", "BywayHTTPWire", nioCore]),
     checks("HTTP2", ["HTTP1Checks", "BywayHTTP2Session", "BywayHTTPWire", nioCore]),
     checks("SSH", ["SSHTransport"]),
+    checks("WebSocket", ["WebSocketTransport", nioCore, nioEmbedded, nioWebSocket]),
     checks(
       "Interceptor", ["Byway", "BywayInterceptors", "BywayHTTPWire", "BywayPrimitives", nioCore, httpTypes, crypto]),
     tests(
@@ -468,6 +487,7 @@ if Context.environment["FUZZ"] != nil {
     "KnownHosts": "SSHChecks",
     "SSHConfig": "SSHChecks", "CacheFile": "InterceptorChecks", "LoginFile": "InterceptorChecks",
     "Recording": "InterceptorChecks", "StubFile": "InterceptorChecks", "URL": "InterceptorChecks",
+    "WebSocket": "WebSocketChecks",
   ]
   for (name, checks) in targets {
     package.products.append(.library(name: "Fuzz\(name)", type: .static, targets: ["Fuzz\(name)"]))

@@ -6,13 +6,17 @@ import SSHTransport
 import SerialTransport
 import TCPTransport
 import UnixTransport
+import VSockTransport
+import WebSocketTransport
 
 /// The composition root: the only file that knows every transport.
 @main enum Main {
   static func main() async {
     await BywayCommand.run(transports: [
       UnixTransport(), TCPTransport(), TLSTransport(), SSHTransport(), SerialTransport(), StdioTransport(),
-      ExecTransport(), LoopbackTransport(), DescriptorTransport(),
+      ExecTransport(), LoopbackTransport(), DescriptorTransport(), VSockTransport(),
+      WebSocketTransport(over: TCPTransport()),
+      WebSocketTransport(over: TLSTransport()),
     ])
   }
 }

@@ -8,6 +8,7 @@ import doctor
 import initramfs
 import ports
 import traffic
+import vsock
 from guest import Gateway, wait_for
 from host import Proxy, ping
 from machine import Machine
@@ -47,6 +48,7 @@ class Box:
             self.try_uart()
             self.try_adapter()
             self.try_discovery()
+            self.try_vsock()
 
     def starts(self):
         text = self.shell.run("byway help", 30)
@@ -134,6 +136,19 @@ class Box:
             check("USB: unplugged it is away, plugged in again it is there and answers",
                   discovery.goes_and_returns, proxy, self.machine, SERIAL)
             proxy.stop()
+
+    def try_vsock(self):
+        check, shell = self.report.check, self.shell
+        gateway = Gateway(shell, "vsock", vsock.LINK)
+        if not check("vsock: a gateway listens", gateway.start):
+            return
+        self.report.add_log(gateway.text)
+        check("vsock: a page", vsock.answers, shell, initramfs.PAGE)
+        check("vsock: a large file, and 20 of them at once", vsock.carries, shell, RANDOM)
+        check("vsock: a second gateway is refused", vsock.is_refused, shell)
+        check("vsock: doctor finds a port without a listener, and a missing machine", vsock.finds_faults, shell)
+        check("vsock: a killed gateway is noticed, and the next one answers", vsock.notices_death, shell, gateway)
+        gateway.end("TERM")
 
     def try_traffic(self, name, proxy):
         check = self.report.check

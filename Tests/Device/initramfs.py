@@ -7,8 +7,8 @@ import stat
 import subprocess
 
 GUEST = pathlib.Path(__file__).resolve().parent / "guest"
-# The drivers for an FTDI adapter on a USB 3 controller; the kernel has 16550s built in.
-MODULES = ["xhci-pci", "ftdi_sio"]
+# The drivers for an FTDI adapter on a USB 3 controller, and vsock within the machine; the kernel has 16550s built in.
+MODULES = ["xhci-pci", "ftdi_sio", "vsock_loopback"]
 PAGE = b"<!doctype html><title>A device</title>\n"
 
 

@@ -10,13 +10,14 @@ import TestTools
 import Testing
 import TransportTestSupport
 import UnixTransport
+import WebSocketTransport
 
 /// A transport with everything that the kit needs to test it.
 struct TransportSubject: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let withKit: @Sendable (_ body: (TransportCompatibility) async throws -> Void) async throws -> Void
 
-  static let all = [unix, tcp, tls, loopback, line, exec, stdio, sshPort, sshSocket, sshCommand]
+  static let all = [unix, tcp, tls, ws, wss, loopback, line, exec, stdio, sshPort, sshSocket, sshCommand]
 
   static let unix = TransportSubject(testDescription: "unix") { body in
     try await withTemporaryFolder { folder in
@@ -49,6 +50,34 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
     kit.dialOptions = keys
     kit.refusing = try LinkAddress("tls://127.0.0.1:\(refusing.port)?\(keys)")
     kit.silent = try LinkAddress("tls://127.0.0.1:\(silent.port)?\(keys)")
+    try await body(kit)
+    withExtendedLifetime((authority, silent, refusing)) {}
+  }
+
+  static let ws = TransportSubject(testDescription: "ws") { body in
+    let silent = try SilentPort()
+    let refusing = try UnusedPort()
+    var kit = TransportCompatibility(
+      WebSocketTransport(over: TCPTransport()), farEnd: .listener { try LinkAddress("ws://127.0.0.1:0/byway") })
+    kit.refusing = try LinkAddress("ws://127.0.0.1:\(refusing.port)/byway")
+    kit.silent = try LinkAddress("ws://127.0.0.1:\(silent.port)/byway")
+    try await body(kit)
+    withExtendedLifetime((silent, refusing)) {}
+  }
+
+  static let wss = TransportSubject(testDescription: "wss") { body in
+    let authority = try await Certificates()
+    let silent = try SilentPort()
+    let refusing = try UnusedPort()
+    let keys = "ca=\(authority.authority)&\(authority.client.options)"
+    var kit = TransportCompatibility(
+      WebSocketTransport(over: TLSTransport()),
+      farEnd: .listener {
+        try LinkAddress("wss://127.0.0.1:0/byway?ca=\(authority.authority)&\(authority.server.options)")
+      })
+    kit.dialOptions = keys
+    kit.refusing = try LinkAddress("wss://127.0.0.1:\(refusing.port)/byway?\(keys)")
+    kit.silent = try LinkAddress("wss://127.0.0.1:\(silent.port)/byway?\(keys)")
     try await body(kit)
     withExtendedLifetime((authority, silent, refusing)) {}
   }

@@ -1,18 +1,18 @@
-import BywayHTTPWire
+package import BywayHTTPWire
 import BywayPrimitives
 import Crypto
 
 /// The proof of both ends of an HTTP/1.1 connection that they speak WebSocket (RFC 6455 §4).
 ///
 /// Over HTTP/2 none of it is sent (RFC 8441 §5): the hop that converts between the two acts for the missing end. A value: one handshake.
-struct WebSocketHandshake {
+package struct WebSocketHandshake {
   /// `Sec-WebSocket-Key`: sixteen random bytes, which the client chooses.
   let key: String
 
   // MARK: The client's part
 
   /// Begins a handshake, and adds what it needs to a request with `:protocol`.
-  init(asking request: inout FieldSection) {
+  package init(asking request: inout FieldSection) {
     var generator = SystemRandomNumberGenerator()
     key = Base64.encode((0..<16).map { _ in generator.next() })
     request.set(.secWebSocketKey, key)
@@ -20,7 +20,7 @@ struct WebSocketHandshake {
   }
 
   /// Whether the response belongs to this handshake. Removes the proof from it, which ends here.
-  func verify(_ response: inout FieldSection) -> Bool {
+  package func verify(_ response: inout FieldSection) -> Bool {
     let isProof = response.value(of: .secWebSocketAccept) == proof
     response.remove(.secWebSocketAccept)
     return isProof
@@ -30,7 +30,7 @@ struct WebSocketHandshake {
 
   /// Takes the client's key out of an upgrade request, and turns it into one with `:protocol`.
   /// - Returns: `nil` if the key is invalid.
-  init?(answering request: inout FieldSection) {
+  package init?(answering request: inout FieldSection) {
     guard request.withValue(of: .secWebSocketKey, Self.isKey) == true,
       let key = request.value(of: .secWebSocketKey)
     else { return nil }
@@ -41,7 +41,7 @@ struct WebSocketHandshake {
   }
 
   /// Turns the response that opens the tunnel into one of HTTP/1.1.
-  func confirm(_ response: inout FieldSection) {
+  package func confirm(_ response: inout FieldSection) {
     response.set(.status, "101")
     response.set(.secWebSocketAccept, proof)
   }

@@ -73,6 +73,16 @@ public struct LinkAddress: Sendable, Hashable {
     LinkAddress(self, options: options + [option])
   }
 
+  /// The address of the stream below this link, for the transport that opens it: another scheme, a place without a path, and options of its
+  /// own. Messages show it as this address was written.
+  package func below(scheme: String, place: HostPort, options: [Option]) -> LinkAddress {
+    LinkAddress(scheme: scheme, authority: "\(place)", path: "", options: options, text: text)
+  }
+
+  private init(scheme: String, authority: String?, path: String, options: [Option], text: String) {
+    (self.scheme, self.authority, self.path, self.options, self.text) = (scheme, authority, path, options, text)
+  }
+
   /// The same address with the known spelling of options that differ in hyphens and underscores only: `known-hosts` for `known_hosts`.
   func spellingOptions(as known: [String]) -> LinkAddress {
     func plain(_ name: String) -> String { name.replacing("_", with: "-") }

@@ -18,6 +18,9 @@ public struct LinkContext: Sendable {
   /// Additional environment variables of programs that `connect` starts.
   package var environment: [String: String] = [:]
 
+  /// Opens the connection to the place of the address, if the transport must not do that itself: through an HTTP proxy, for example.
+  package var tunnel: (@Sendable () async throws -> any Channel)?
+
   /// Creates the context of one call.
   /// - Parameters:
   ///   - group: the group for the channel, or for a listener's channels.

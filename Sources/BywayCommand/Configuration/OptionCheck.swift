@@ -45,9 +45,10 @@ struct OptionLink {
   }
 
   fileprivate static func internetPlace(_ address: LinkAddress) -> (host: String, port: Int)? {
-    guard ["tcp", "tls"].contains(address.scheme), let place = try? address.hostPort(), let port = place.port else {
-      return nil
-    }
+    let usualPorts = ["ws": 80, "wss": 443]
+    guard ["tcp", "tls", "ws", "wss"].contains(address.scheme), let place = try? address.hostPort(),
+      let port = place.port ?? usualPorts[address.scheme]
+    else { return nil }
     let host = place.host.lowercased()
     return (host == "localhost" ? "127.0.0.1" : host, port)
   }

@@ -10,6 +10,7 @@ package struct Program: Sendable {
   package static let nginx = Program(name: "nginx", package: "nginx-light", preferred: ["/usr/sbin/nginx"])
   package static let apache = Program(name: "apache2", package: "apache2-bin", preferred: ["/usr/sbin/apache2"])
   package static let haproxy = Program(name: "haproxy", package: "haproxy", preferred: ["/usr/sbin/haproxy"])
+  package static let caddy = Program(name: "caddy", package: "caddy")
   package static let htpasswd = Program(name: "htpasswd", package: "apache2-utils")
   package static let curl = Program(name: "curl", package: "curl")
   package static let chromium = Program(name: "chromium", package: "chromium")

@@ -58,7 +58,7 @@ public struct TLSTransport: Transport {
     let files = try await context.step("files", or: .badSettings, saw: { files, _ in try files.outcome }) {
       try TLSFiles(address)
     }
-    if let journal = context.journal { try await reach(files.endpoint, context, journal) }
+    if context.tunnel == nil, let journal = context.journal { try await reach(files.endpoint, context, journal) }
     return try await context.step("TLS", saw: { _, _ in .sound("The certificate is one that this end trusts.") }) {
       try await connect(files, to: address, context: context)
     }
@@ -83,20 +83,27 @@ public struct TLSTransport: Transport {
     files.options.warnOfExpiry(context.logger)
     let name = files.options.name ?? endpoint.host
     let deadline = context.deadline
+    let begin: @Sendable (any Channel) -> EventLoopFuture<(any Channel, EventLoopFuture<String?>)> = { channel in
+      channel.eventLoop.makeCompletedFuture {
+        // An IP address is verified against the certificate, but not sent as a server name (RFC 6066 §3).
+        let handler = try NIOSSLClientHandler(context: tls, serverHostname: SocketAddress.isIP(name) ? nil : name)
+        let words = TLSFailure(address, verifying: name, isDialing: true)
+        return (channel, try TLSHandshake.add(to: channel, handler, words: words, until: deadline))
+      }
+      .flatMap { opened in channel.prepareForHandover().map { opened } }
+    }
     do {
+      if let tunnel = context.tunnel {
+        let channel = try await tunnel()
+        let (_, agreed) = try await channel.eventLoop.flatSubmit { begin(channel) }.get()
+        _ = try await agreed.get()
+        return channel
+      }
       let (channel, agreed) = try await ClientBootstrap(group: context.group)
         .resolver(endpoint.isLoopbackName ? LoopbackResolver(eventLoop: context.group.any()) : nil)
         .channelOption(.tcpOption(.tcp_nodelay), value: 1)
         .connectTimeout(deadline - .now())
-        .connect(host: endpoint.host, port: endpoint.port) { channel in
-          channel.eventLoop.makeCompletedFuture {
-            // An IP address is verified against the certificate, but not sent as a server name (RFC 6066 §3).
-            let handler = try NIOSSLClientHandler(context: tls, serverHostname: SocketAddress.isIP(name) ? nil : name)
-            let words = TLSFailure(address, verifying: name, isDialing: true)
-            return (channel, try TLSHandshake.add(to: channel, handler, words: words, until: deadline))
-          }
-          .flatMap { opened in channel.prepareForHandover().map { opened } }
-        }
+        .connect(host: endpoint.host, port: endpoint.port, channelInitializer: begin)
       // The handshake may have failed by now, so that the channel's handlers are gone.
       _ = try await agreed.get()
       return channel

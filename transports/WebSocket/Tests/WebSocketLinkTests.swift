@@ -1,0 +1,203 @@
+import Byway
+import NIOCore
+import NIOEmbedded
+import NIOWebSocket
+import Testing
+
+@testable import WebSocketTransport
+
+/// Tests one end of a link in virtual time. The peer's frames are written byte by byte here.
+@Suite("One end of a link over WebSocket") struct WebSocketLinkTests {
+  /// A server's end, or a client's.
+  private final class End {
+    let channel: EmbeddedChannel
+    let record = EventRecord()
+
+    init(isClient: Bool = true) throws {
+      channel = EmbeddedChannel()
+      try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+      try channel.setOption(.allowRemoteHalfClosure, value: true).wait()
+      try channel.pipeline.syncOperations.addHandlers(
+        WebSocketLink.handlers(peer: "The peer", isClient: isClient, times: WebSocketTimes()) + [record])
+      channel.read()
+    }
+
+    func receive(_ bytes: [UInt8]) throws {
+      try channel.writeInbound(ByteBuffer(bytes: bytes))
+    }
+
+    /// Returns the bytes that this end has sent since the last call.
+    func sent() throws -> [UInt8] {
+      var bytes: [UInt8] = []
+      while let buffer = try channel.readOutbound(as: ByteBuffer.self) { bytes += buffer.readableBytesView }
+      return bytes
+    }
+
+    func advance(_ seconds: Int64) {
+      channel.embeddedEventLoop.advanceTime(by: .seconds(seconds))
+    }
+  }
+
+  private final class EventRecord: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    var bytes: [UInt8] = []
+    var errors: [BywayError] = []
+    var hasInputEnded = false
+    var readsOn = true
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      bytes += unwrapInboundIn(data).readableBytesView
+      if readsOn { context.read() }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+      if let error = error as? BywayError { errors.append(error) }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+      if event as? ChannelEvent == .inputClosed { hasInputEnded = true }
+    }
+  }
+
+  @Test("the server sends messages of at most 16 KiB, without a mask")
+  func pieces() throws {
+    let end = try End(isClient: false)
+    try end.channel.writeAndFlush(ByteBuffer(repeating: 7, count: 40_000)).wait()
+    let sent = try end.sent()
+    #expect(sent.prefix(4) == [0x82, 126, 0x40, 0x00])
+    #expect(sent.count == 40_000 + 3 * 4)
+    #expect(Array(sent[(2 * 16_388)...].prefix(4)) == [0x82, 126, 0x1C, 0x40])
+  }
+
+  @Test("answers a PING with its content, and sends its own only on a quiet link")
+  func pings() throws {
+    let end = try End(isClient: false)
+    try end.receive([0x89, 0x83, 0, 0, 0, 0] + Array("abc".utf8))
+    #expect(try end.sent() == [0x8A, 3] + Array("abc".utf8))
+    // It has received and sent in this half minute.
+    end.advance(30)
+    #expect(try end.sent() == [])
+    end.advance(30)
+    #expect(try end.sent() == [0x89, 0])
+    try end.receive([0x8A, 0x80, 0, 0, 0, 0])
+    end.advance(29)
+    #expect(try end.sent() == [])
+    #expect(end.channel.isActive && end.record.errors.isEmpty)
+    end.advance(1)
+    #expect(try end.sent() == [0x89, 0])
+  }
+
+  @Test("a peer that only receives is sent a PING, too, so that no router forgets it")
+  func oneDirection() throws {
+    let end = try End(isClient: false)
+    try end.channel.writeAndFlush(ByteBuffer(string: "a")).wait()
+    _ = try end.sent()
+    end.advance(30)
+    #expect(try end.sent() == [0x89, 0])
+  }
+
+  @Test("gives up a peer that does not answer a PING within twenty seconds")
+  func noPong() throws {
+    let end = try End(isClient: false)
+    end.advance(49)
+    #expect(end.record.errors.isEmpty)
+    end.advance(1)
+    #expect(end.record.errors.map(\.message) == ["The peer did not answer a PING within 20 s."])
+    #expect(end.record.errors.first?.code == .linkLost && !end.channel.isActive)
+  }
+
+  @Test("a PONG that waits because the owner does not read is not missed")
+  func unread() throws {
+    let end = try End(isClient: false)
+    // The owner has got bytes, and has not asked for more.
+    end.record.readsOn = false
+    try end.receive([0x82, 0x81, 0, 0, 0, 0, 1])
+    end.advance(120)
+    #expect(end.channel.isActive)
+  }
+
+  @Test("a close frame ends one direction, and the other continues until it is closed")
+  func halfClose() throws {
+    let end = try End(isClient: false)
+    try end.receive([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE8])
+    #expect(end.record.hasInputEnded && end.channel.isActive)
+    try end.channel.writeAndFlush(ByteBuffer(string: "rest")).wait()
+    #expect(try end.sent() == [0x82, 4] + Array("rest".utf8))
+    end.channel.close(mode: .output, promise: nil)
+    #expect(try end.sent() == [0x88, 2, 0x03, 0xE8])
+    end.channel.embeddedEventLoop.run()
+    #expect(!end.channel.isActive && end.record.errors.isEmpty)
+  }
+
+  @Test("a full close sends a close frame, and waits a second for the peer's")
+  func fullClose() throws {
+    for answers in [true, false] {
+      let end = try End(isClient: false)
+      end.channel.close(promise: nil)
+      #expect(try end.sent() == [0x88, 2, 0x03, 0xE8])
+      #expect(end.channel.isActive)
+      if answers {
+        try end.receive([0x88, 0x80, 0, 0, 0, 0])
+      } else {
+        end.advance(1)
+      }
+      end.channel.embeddedEventLoop.run()
+      #expect(!end.channel.isActive && end.record.errors.isEmpty)
+    }
+  }
+
+  @Test(
+    "an end without a close frame, or within a frame, is an error", arguments: [[], [0x82, 0x85, 0, 0]] as [[UInt8]])
+  func cut(_ bytes: [UInt8]) throws {
+    let end = try End(isClient: false)
+    try end.receive(bytes)
+    end.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    end.channel.embeddedEventLoop.run()
+    #expect(end.record.errors.map(\.code) == [.linkLost] && !end.channel.isActive)
+    #expect(end.record.errors.first?.message.contains("without a close frame") == true)
+  }
+
+  @Test(
+    "closes with the code for the violation",
+    arguments: [
+      ([0x81, 0x80, 0, 0, 0, 0], 1003), ([0x82, 0x00], 1002), ([0xC2, 0x80, 0, 0, 0, 0], 1002),
+      ([0x89, 0xFE, 0, 126, 0, 0, 0, 0], 1002),
+      ([0x09, 0x80, 0, 0, 0, 0], 1002), ([0x82, 0xFF, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0], 1009),
+      ([0x82, 0xFF, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 1009), ([0x80, 0x80, 0, 0, 0, 0], 1002),
+    ] as [([UInt8], Int)])
+  func violations(_ bytes: [UInt8], _ code: Int) throws {
+    let end = try End(isClient: false)
+    try end.receive(bytes)
+    #expect(try end.sent() == [0x88, 2, UInt8(code >> 8), UInt8(code & 0xFF)])
+    end.channel.embeddedEventLoop.run()
+    #expect(end.record.errors.count == 1 && end.record.errors.first?.code == .linkLost && !end.channel.isActive)
+  }
+
+  @Test("the peer's error code is in the message")
+  func peersCode() throws {
+    let end = try End(isClient: true)
+    try end.receive([0x88, 5, 0x03, 0xF1] + Array("big".utf8))
+    #expect(end.record.errors.map(\.message) == ["The peer closed the link with code 1009 (\"big\")."])
+  }
+
+  @Test("answers only the latest PING of a flood while nothing can be sent")
+  func pingFlood() throws {
+    let end = try End(isClient: false)
+    end.channel.isWritable = false
+    for number in UInt8(0)..<200 { try end.receive([0x89, 0x81, 0, 0, 0, 0, number]) }
+    #expect(try end.sent() == [])
+    end.channel.isWritable = true
+    end.channel.pipeline.fireChannelWritabilityChanged()
+    #expect(try end.sent() == [0x8A, 1, 199])
+  }
+
+  @Test("a flood of close frames has one answer")
+  func closeFlood() throws {
+    let end = try End(isClient: false)
+    for _ in 0..<100 { try end.receive([0x88, 0x80, 0, 0, 0, 0]) }
+    #expect(try end.sent() == [])
+    end.channel.close(mode: .output, promise: nil)
+    #expect(try end.sent() == [0x88, 2, 0x03, 0xE8])
+  }
+}
