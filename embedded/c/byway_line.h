@@ -224,6 +224,9 @@ uint32_t byway_line_deadline(const struct byway_line *line, uint32_t now);
 /* Takes bytes of the stream, as many as there is room for, and returns how many. Without a session it takes none. */
 size_t byway_line_write(struct byway_line *line, const void *bytes, size_t count);
 
+/* How many bytes byway_line_write would take. */
+size_t byway_line_room(const struct byway_line *line);
+
 /* Copies bytes of the stream, in order, and returns how many. They stay readable behind the end of the session until the next begins. */
 size_t byway_line_read(struct byway_line *line, void *bytes, size_t room);
 

@@ -341,6 +341,12 @@ size_t byway_line_write(struct byway_line *l, const void *bytes, size_t count) {
   return written;
 }
 
+size_t byway_line_room(const struct byway_line *l) {
+  size_t units = (size_t)(BYWAY_LINE_SEND_UNITS - (uint16_t)(l->send_end - l->send_first));
+  size_t rest = l->send_end == l->send_sent ? 0 : 16u - (l->send_length[(l->send_end - 1) & SEND_MASK] & LENGTH);
+  return l->state == BYWAY_LINE_NONE || l->finishing ? 0 : 16 * units + rest;
+}
+
 /* Marks the last unit, which is an empty one if all were sent. */
 static void add_last(line_t *l) {
   if (!l->finishing || l->last_added) return;
