@@ -61,10 +61,10 @@ struct byway {
   uint8_t state;             /* of the request */
   uint8_t answer;            /* of the answer */
   uint8_t method;
-  uint8_t flags;
   uint8_t session;           /* the session that the request belongs to */
   uint8_t digits;            /* of the size of a chunk */
   uint8_t staged_from, staged_to;
+  uint16_t flags;
   uint16_t status;           /* of an answer that the kit gives, or 0 */
   uint16_t head_count;       /* bytes of head in use */
   uint16_t line_start;       /* where the line that arrives begins in head */

@@ -11,7 +11,7 @@ enum { START_LINE, FIELDS, HEAD_DONE, BODY, CHUNK_SIZE, CHUNK_EXTENSION, CHUNK, 
 /* The answer. From CONTENT on it has begun: the kit sends bytes, or the service a known length, chunks, or until the end. */
 enum { NO_REQUEST, UNANSWERED, CONTENT, KNOWN, CHUNKED, UNTIL_END, ANSWERED };
 
-enum { HAS_LENGTH = 1, HAS_CHUNKS = 2, HAS_HOST = 4, CONTINUE = 8, CLOSE = 16, OLD = 32, NO_BODY = 64, TOO_LONG = 128 };
+enum { HAS_LENGTH = 1, HAS_CHUNKS = 2, HAS_HOST = 4, CONTINUE = 8, CLOSE = 16, OLD = 32, NO_BODY = 64, TOO_LONG = 128, HALF = 256 };
 
 enum {
   FIELD_ROOM = 48,  /* free bytes of head that the names and values of HTTP's own fields need */
@@ -256,7 +256,7 @@ static void take_line(struct byway *b) {
     take_field(b, length);
   }
   b->line_start = b->head_count;
-  b->flags &= (uint8_t)~TOO_LONG;
+  b->flags &= (uint16_t)~TOO_LONG;
   if (b->state == FIELDS && b->head_count + FIELD_ROOM > BYWAY_HEAD) refuse(b, 431);
 }
 
@@ -355,6 +355,7 @@ static void begin_request(struct byway *b) {
   b->answer = UNANSWERED;
   b->state = b->flags & HAS_CHUNKS ? CHUNK_SIZE : b->body_left ? BODY : BODY_DONE;
   b->head_size = 0;
+  if (byway_line_ended(&b->line)) b->flags |= HALF;
   b->service(b, BYWAY_REQUEST, NULL, 0);
   if (b->flags & CONTINUE && b->answer == UNANSWERED && b->state != BODY_DONE) write_text(b, "HTTP/1.1 100 \r\n\r\n");
 }
@@ -427,10 +428,13 @@ static int step(struct byway *b, uint32_t now) {
   return 1;
 }
 
-/* The peer sends nothing more. */
+/*
+ * The peer's stream has ended. What it sent before is answered. If the end comes in the middle of an answer, nobody wants the rest: the
+ * last frame stands for the end of the connection.
+ */
 static void end_session(struct byway *b, uint32_t now) {
-  if (b->state == OVER || b->state >= BODY_DONE || b->staged_from != b->staged_to) return;
-  if (b->state == HEAD_DONE || byway_answering(b)) return;
+  if (b->staged_from != b->staged_to || b->state == HEAD_DONE || b->state == REFUSED) return;
+  if (b->flags & HALF && b->answer != ANSWERED && b->state == COMPLETE) return;
   abandon(b);
   byway_line_leave(&b->line, now);
 }
@@ -451,7 +455,7 @@ static void serve(struct byway *b, uint32_t now) {
     while (step(b, now)) {
     }
   }
-  if (byway_line_ended(&b->line)) end_session(b, now);
+  if (b->state != OVER && byway_line_ended(&b->line)) end_session(b, now);
 }
 
 /* ---- The end ---- */
