@@ -350,12 +350,18 @@ static void abandon(struct byway *b) {
   if (told && !b->status) b->service(b, BYWAY_GONE, NULL, 0);
 }
 
+/* Whether the peer sends nothing more, and all is used. */
+static int peer_ended(struct byway *b) {
+  byway_line_read(&b->line, NULL, 0); /* takes an empty last unit */
+  return b->staged_from == b->staged_to && byway_line_ended(&b->line);
+}
+
 /* The service learns of the request once its answer has room. */
 static void begin_request(struct byway *b) {
   b->answer = UNANSWERED;
   b->state = b->flags & HAS_CHUNKS ? CHUNK_SIZE : b->body_left ? BODY : BODY_DONE;
   b->head_size = 0;
-  if (byway_line_ended(&b->line)) b->flags |= HALF;
+  if (peer_ended(b)) b->flags |= HALF;
   b->service(b, BYWAY_REQUEST, NULL, 0);
   if (b->flags & CONTINUE && b->answer == UNANSWERED && b->state != BODY_DONE) write_text(b, "HTTP/1.1 100 \r\n\r\n");
 }
@@ -433,8 +439,7 @@ static int step(struct byway *b, uint32_t now) {
  * last frame stands for the end of the connection.
  */
 static void end_session(struct byway *b, uint32_t now) {
-  if (b->staged_from != b->staged_to || b->state == HEAD_DONE || b->state == REFUSED) return;
-  if (b->flags & HALF && b->answer != ANSWERED && b->state == COMPLETE) return;
+  if (b->state == HEAD_DONE || b->state == REFUSED || (b->flags & HALF && b->state == COMPLETE)) return;
   abandon(b);
   byway_line_leave(&b->line, now);
 }
@@ -455,7 +460,7 @@ static void serve(struct byway *b, uint32_t now) {
     while (step(b, now)) {
     }
   }
-  if (b->state != OVER && byway_line_ended(&b->line)) end_session(b, now);
+  if (b->state != OVER && peer_ended(b)) end_session(b, now);
 }
 
 /* ---- The end ---- */
