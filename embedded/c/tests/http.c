@@ -139,6 +139,7 @@ static void accepts(void) {
 }
 
 static void bodies(void) {
+  int i;
   exchange("a body", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET / HTTP/1.1\r\nHost: a\r\n\r\n", HELLO HELLO, "RBERE");
   body[body_count] = 0;
   expect_text("its bytes", body, "abc");
@@ -160,6 +161,13 @@ static void bodies(void) {
   tell("abGET / HTTP/1.1\r\nHost: a\r\n\r\n");
   expect_text("the body is dropped then", heard, HELLO HELLO);
   expect_text("without events", events, "RR");
+  exchange("Expect without a body", "GET / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n", HELLO, "RE");
+  begin();
+  tell("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+  for (i = 0; i < 2000; i++) say("1\r\nx\r\n", 6);
+  tell("0\r\n\r\n");
+  expect("many small chunks", body_count == 2000);
+  expect_text("have an answer", heard, HELLO);
   begin();
   take_at_most = 0;
   tell("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 600\r\n\r\n");
@@ -198,6 +206,15 @@ static void refusals(void) {
   exchange("chunks of HTTP/1.0", "PUT / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", REFUSAL("400"), "");
   exchange("another coding", "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", REFUSAL("501"), "");
   exchange("chunks twice", "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n", REFUSAL("400"), "");
+  exchange("a longer word than chunked", "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunkedx\r\n\r\n", REFUSAL("501"), "");
+  exchange("two carriage returns behind a chunk", "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\r\n",
+           REFUSAL("400"), "RBG");
+  begin();
+  mode = AT_REQUEST;
+  tell("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n");
+  expect_text("a bad chunk behind an answer", heard, HELLO);
+  expect_text("is no event", events, "R");
+  expect("but the end", byway_line_ended(&peer));
   exchange("another expectation", "PUT / HTTP/1.1\r\nHost: a\r\nExpect: more\r\n\r\n", REFUSAL("417"), "");
   exchange("a long target", "GET /" LONG_64 LONG_64 LONG_64 " HTTP/1.1\r\nHost: a\r\n\r\n", REFUSAL("414"), "");
   exchange("a target that leaves no room", "GET /" LONG_64 LONG_64 "0123456789012345 HTTP/1.1\r\nHost: a\r\n\r\n", REFUSAL("431"), "");
@@ -274,6 +291,7 @@ static void answers(void) {
   byway_answer(&server, 200, NULL, BYWAY_UNKNOWN_LENGTH, NULL);
   expect("now it has begun", byway_answering(&server));
   expect("within the room", byway_send(&server, large, sizeof large) < sizeof large);
+  expect("which the end needs too", byway_line_room(&server.line) < 5 && !byway_end(&server));
   pass_for(400);
   expect("the end", byway_end(&server) && !byway_answering(&server));
   pass_for(100);
@@ -309,6 +327,21 @@ static void ends(void) {
   expect("ends the session", byway_line_state(&server.line) == BYWAY_LINE_NONE);
   begin();
   mode = LATER;
+  say("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 27);
+  byway_line_finish(&peer);
+  pass_for(300);
+  greet();
+  pass_for(300);
+  expect_text("a late answer to a peer that only asks", heard, HELLO);
+  begin();
+  mode = LATER;
+  tell("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  expect("an empty answer is complete", byway_answer(&server, 200, NULL, 0, NULL) && !byway_answering(&server));
+  mode = AT_END;
+  tell("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  expect_text("and the next request has its own", heard, "HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n" HELLO);
+  begin();
+  mode = LATER;
   tell("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   byway_line_start(&peer, BYWAY_LINE_DIAL, 0, 115200, now);
   byway_line_open(&peer, session++, now);
@@ -326,6 +359,32 @@ static void ends(void) {
   expect_text("half a head of another session is forgotten", seen_target, "/b");
 }
 
+/* What byway_line_room tells is what byway_line_write takes. */
+static void room(void) {
+  unsigned count;
+  int right = 1;
+  begin();
+  pass_for(30);
+  for (count = 0; count < 40; count++) {
+    size_t told;
+    byway_line_write(&peer, large, count);
+    told = byway_line_room(&peer);
+    if (told != byway_line_write(&peer, large, sizeof large)) right = 0;
+    if (count % 2) pass_for(300);
+    told = byway_line_room(&peer);
+    if (told > 100 && byway_line_write(&peer, large, told - 20) != told - 20) right = 0;
+    pass_for(count % 3);
+    told = byway_line_room(&peer);
+    if (told != byway_line_write(&peer, large, sizeof large)) right = 0;
+    pass_for(300);
+  }
+  expect("the room is what a write takes", right);
+  byway_line_finish(&peer);
+  expect("none behind the last byte", byway_line_room(&peer) == 0);
+  byway_line_start(&peer, BYWAY_LINE_DIAL, 0, 115200, now);
+  expect("none without a session", byway_line_room(&peer) == 0);
+}
+
 int main(void) {
   size_t i;
   for (i = 0; i < sizeof large; i++) large[i] = (uint8_t)(i * 7 >> 3);
@@ -335,6 +394,7 @@ int main(void) {
   endless();
   answers();
   ends();
+  room();
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0 || passed < 100;
 }
