@@ -11,7 +11,10 @@
 static struct byway server;
 static struct byway_line peer;
 static uint32_t now;
-static char heard[1 << 16]; /* what the peer has read, ended by a zero */
+#ifndef HEARD
+#define HEARD (1 << 16)
+#endif
+static char heard[HEARD]; /* what the peer has read, ended by a zero */
 static size_t heard_count;
 
 /* Bytes on the way to the server are changed by this, if it is set. */
@@ -24,7 +27,7 @@ static void peer_reads(void) {
 }
 
 /* Lets a millisecond pass, with what both have to send. Ends that do not stop sending are an error. */
-static void pass(void) {
+static inline void pass(void) {
   const uint8_t *frame;
   uint8_t bytes[512];
   size_t count;
@@ -57,7 +60,7 @@ static void start_pair(byway_service *service, const char *const *wanted) {
 }
 
 /* Sends all, in time. */
-static void say(const char *bytes, size_t count) {
+static inline void say(const char *bytes, size_t count) {
   int patience = 20000;
   while (count && patience--) {
     size_t written = byway_line_write(&peer, bytes, count);
