@@ -22,6 +22,10 @@
 
 #include "byway_line.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The longest target of a request ("/path?query") and the fields that the service wants, with a zero behind each. */
 #ifndef BYWAY_HEAD
 #define BYWAY_HEAD 192
@@ -130,5 +134,9 @@ int byway_end(struct byway *byway);
 
 /* Whether an answer is in progress: use it before sending events from outside the service. */
 int byway_answering(const struct byway *byway);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

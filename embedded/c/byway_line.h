@@ -12,6 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The largest payload of DATA in bytes, P of section 1: a multiple of 16, at least 64. */
 #ifndef BYWAY_LINE_PAYLOAD
 #define BYWAY_LINE_PAYLOAD 64
@@ -247,5 +251,9 @@ void byway_line_back(struct byway_line *line, uint32_t now);
 static inline enum byway_line_state byway_line_state(const struct byway_line *line) { return (enum byway_line_state)line->state; }
 static inline enum byway_line_reason byway_line_reason(const struct byway_line *line) { return (enum byway_line_reason)line->reason; }
 static inline uint8_t byway_line_sessions(const struct byway_line *line) { return line->sessions; }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
