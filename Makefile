@@ -4,7 +4,7 @@
 check release install deb size: export WARNINGS_AS_ERRORS := 1
 release install deb size screenshot cost reference-c test-firmware test test-device soak soak-daemons faults bench bench-serial: export SMALL_COMMAND := 1
 
-SOURCES := Package.swift Sources Tests transports Fuzz Benchmarks $(wildcard examples)
+SOURCES := Package.swift Sources Tests transports Fuzz Benchmarks embedded $(wildcard examples)
 
 # A small command (docs/design/size.md): static Swift libraries, without unused functions and unwind tables, and with packed relocations
 # if the C library supports them (glibc 2.36). An idle gateway needs a fifth less memory than one that is linked dynamically.
