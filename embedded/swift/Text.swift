@@ -1,4 +1,4 @@
-/// A text of at most 128 bytes, on the stack. What does not fit is left out.
+/// A text of at most 128 bytes, on the stack. Further bytes are dropped.
 struct Text: ~Copyable {
   private(set) var count = 0
   private var bytes: InlineArray<128, UInt8> = .init(repeating: 0)

@@ -18,9 +18,11 @@ static uint8_t any(void) {
 
 static const char *const phrases[] = {
   "GET / HTTP/1.1\r\nHost: a\r\n\r\n", "HEAD /x HTTP/1.1\r\nHost: a\r\n\r\n", "PUT /y HTTP/1.1\r\nHost: a\r\n", "POST /z HTTP/1.0\r\n",
-  "Content-Length: 5\r\n\r\n", "Content-Length: 200\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n", "Expect: 100-continue\r\n", "Connection: close\r\n",
+  "Content-Length: 5\r\n\r\n", "Content-Length: 200\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n",
+  "Expect: 100-continue\r\n", "Connection: close\r\n",
   "5\r\nabcde\r\n", "1f;x\r\n", "0\r\n\r\n", "0\r\nTrailer: 1\r\n\r\n", "hello", "\r\n", "X-One: ", ": ", "value\r\n", " HTTP/1.1\r\n", "GET /",
-  "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789", "http://a/", "Content-Length: 4294967294\r\n\r\n",
+  "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789", "http://a/",
+  "Content-Length: 4294967294\r\n\r\n",
   "Host: a\r\n",
 };
 

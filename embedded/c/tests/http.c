@@ -130,7 +130,8 @@ static void accepts(void) {
   expect_text("the first counts", seen_field, "1");
   exchange("an empty field", "GET / HTTP/1.1\r\nHost: a\r\nX-One:\r\n\r\n", HELLO, "RE");
   expect_text("its value", seen_field, "");
-  exchange("long fields nobody wants", "GET / HTTP/1.1\r\nCookie: " LONG_64 LONG_64 LONG_64 LONG_64 "\r\nHost: a\r\n" LONG_64 LONG_64 LONG_64 ": x\r\n\r\n", HELLO, "RE");
+  exchange("long fields that the service does not want",
+           "GET / HTTP/1.1\r\nCookie: " LONG_64 LONG_64 LONG_64 LONG_64 "\r\nHost: a\r\n" LONG_64 LONG_64 LONG_64 ": x\r\n\r\n", HELLO, "RE");
   exchange("HTTP/1.0", "GET / HTTP/1.0\r\n\r\n", HELLO_LAST, "RE");
   exchange("Connection: close", "GET / HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n", HELLO_LAST, "RE");
   expect("that ends the session", byway_line_ended(&peer));

@@ -22,7 +22,9 @@ static size_t (*damage)(uint8_t *bytes, size_t count);
 
 static void peer_reads(void) {
   size_t count;
-  while (heard_count < sizeof heard - 1 && (count = byway_line_read(&peer, heard + heard_count, sizeof heard - 1 - heard_count))) heard_count += count;
+  while (heard_count < sizeof heard - 1 && (count = byway_line_read(&peer, heard + heard_count, sizeof heard - 1 - heard_count))) {
+    heard_count += count;
+  }
   heard[heard_count] = 0;
 }
 

@@ -21,7 +21,7 @@ func main() -> CInt {
   while true { turn(end) }
 }
 
-/// What came, what is to be sent, and sleep.
+/// Takes received bytes, sends a frame, and sleeps.
 private func turn(_ end: UnsafeMutablePointer<byway>) {
   let now = board_milliseconds()
   sensor.sample(now)
