@@ -2,9 +2,9 @@
 
 # Makes warnings of this package errors; Package.swift reads this variable.
 check release install deb size: export WARNINGS_AS_ERRORS := 1
-release install deb size screenshot cost reference-c test test-device soak soak-daemons faults bench bench-serial: export SMALL_COMMAND := 1
+release install deb size screenshot cost reference-c test-firmware test test-device soak soak-daemons faults bench bench-serial: export SMALL_COMMAND := 1
 
-SOURCES := Package.swift Sources Tests transports Fuzz Benchmarks $(wildcard examples)
+SOURCES := Package.swift Sources Tests transports Fuzz Benchmarks embedded $(wildcard examples)
 
 # A small command (docs/design/size.md): static Swift libraries, without unused functions and unwind tables, and with packed relocations
 # if the C library supports them (glibc 2.36). An idle gateway needs a fifth less memory than one that is linked dynamically.
@@ -17,7 +17,7 @@ RELEASE := -c release --static-swift-stdlib --disable-local-rpath --product bywa
   -Xswiftc -use-ld=lld -Xlinker --gc-sections -Xlinker --no-export-dynamic -Xlinker --icf=all -Xlinker -s \
   -Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker scripts/release.ld $(RELR)
 
-.PHONY: build size screenshot cost reference-c test test-device soak soak-daemons faults demo docs format lint files check release install deb bench bench-serial examples \
+.PHONY: build size screenshot cost reference-c firmware test-firmware test test-device soak soak-daemons faults demo docs format lint files check release install deb bench bench-serial examples \
   dependencies peers clean
 
 build: dependencies
@@ -106,6 +106,16 @@ cost: release peers
 # Tests the end of the line in C, with the command's checks: embedded/reference-c.
 reference-c: release
 	BYWAY="$$(swift build $(RELEASE) --show-bin-path)/byway" embedded/reference-c/check
+
+# The firmware kit as a static library for each target, in .build/firmware, and its sizes: embedded/c.
+firmware:
+	@scripts/install-dependencies firmware
+	embedded/sizes .build/firmware
+
+# Tests the firmware kit, and the sensor on an emulated board: embedded/check.
+test-firmware: release
+	@scripts/install-dependencies firmware
+	BYWAY="$$(swift build $(RELEASE) --show-bin-path)/byway" embedded/check $(ARGUMENTS)
 
 # make bench ARGUMENTS='--seconds 5'
 bench: release peers

@@ -10,7 +10,7 @@ from page import Fault, matches
 
 PATIENCE = 20
 # Commands that run until they are stopped. A page shows what they print when they are ready; all others must end with 0.
-DAEMONS = ("byway gateway", "byway proxy", "byway line", "python3 -m http.server")
+DAEMONS = ("byway gateway", "byway proxy", "byway line", "python3 -m http.server", "emulate ")
 # Their log, which pages leave out.
 LOG = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z (debug|info|notice) ")
 

@@ -13,7 +13,7 @@ PROMPT = re.compile(r"^([a-z]+)\$ (.+)$")
 # A command of three or more words must be in a block, where it is run.
 INLINE = re.compile(r"`((?:sudo|systemctl|byway|curl|docker|openssl|swift|apt) [^`\s]+ [^`]+)`")
 # Blocks that a setting checks itself, by their language.
-LISTINGS = ("swift", "manifest")
+LISTINGS = ("swift", "manifest", "c")
 
 
 class Fault(Exception):

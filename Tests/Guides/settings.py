@@ -214,6 +214,27 @@ class OwnCertificates(Setting):
             peers.wait_for(f"http://localhost:{self.hub}/devices.json", lambda text: '"state":"up"' in text)
 
 
+class FirstAccessory(Setting):
+    """The board is QEMU's, and the cable the page's own."""
+
+    SOURCES = "embedded/examples/first-accessory"
+
+    def __init__(self, folder, tools):
+        super().__init__(folder, tools)
+        self.proxy = peers.free_port()
+        (self.programs / "emulate").symlink_to(peers.path("embedded/emulate"))
+        self.replaced = {
+            "/tmp/": f"{folder}/",
+            "make -s -C embedded/examples/first-accessory": f"make -s -C {peers.path(self.SOURCES)} BUILD={folder}/build",
+            "embedded/emulate embedded/examples/first-accessory/build/": f"emulate {folder}/build/",
+            "127.0.0.1:8080": f"127.0.0.1:{self.proxy}",
+        }
+
+    def start(self, page):
+        if page.listings["c"] != [peers.path(f"{self.SOURCES}/main.c").read_text()]:
+            raise Fault(f"{page.path.name}: its program is not {self.SOURCES}/main.c")
+
+
 SETTINGS = {
     "certificates.md": OwnCertificates,
     "serial-console.md": SerialConsole,
@@ -223,4 +244,5 @@ SETTINGS = {
     "urlsession-on-linux.md": URLSession,
     "bad-line.md": BadLine,
     "phones.md": Phones,
+    "first-accessory.md": FirstAccessory,
 }

@@ -341,6 +341,12 @@ size_t byway_line_write(struct byway_line *l, const void *bytes, size_t count) {
   return written;
 }
 
+size_t byway_line_room(const struct byway_line *l) {
+  size_t units = (size_t)(BYWAY_LINE_SEND_UNITS - (uint16_t)(l->send_end - l->send_first));
+  size_t rest = l->send_end == l->send_sent ? 0 : 16u - (l->send_length[(l->send_end - 1) & SEND_MASK] & LENGTH);
+  return l->state == BYWAY_LINE_NONE || l->finishing ? 0 : 16 * units + rest;
+}
+
 /* Marks the last unit, which is an empty one if all were sent. */
 static void add_last(line_t *l) {
   if (!l->finishing || l->last_added) return;
@@ -797,8 +803,8 @@ static int correct_frame(line_t *l, struct change *changes) {
   return (int)count;
 }
 
-/* The frame has all its bytes. */
-static void end_frame(line_t *l, uint32_t now) {
+/* The frame has all its bytes. Returns 0 if they are none. */
+static int complete_frame(line_t *l, uint32_t now) {
   struct change changes[BYWAY_LINE_MOST_WRONG * BYWAY_LINE_WORDS];
   int fixed = correct_frame(l, changes), i;
   unsigned length = l->frame_need, copy = l->frame_copy;
@@ -811,12 +817,12 @@ static void end_frame(line_t *l, uint32_t now) {
       l->after_open = 0;
       byway_count_frame(l, fixed);
       byway_count_noise(l, length, (unsigned)fixed);
-      return;
+      return 1;
     }
     for (i = 0; i < fixed; i++) *changes[i].byte ^= changes[i].value;
   }
   if (!copy) byway_count_frame(l, -1);
-  read_again(l, now);
+  return 0;
 }
 
 /* One byte of a frame with correction, if there is one, or of its head. Returns 1 if it is not part of a run. */
@@ -830,7 +836,8 @@ static int take_frame_byte(line_t *l, uint8_t byte, uint32_t now) {
   }
   l->frame[l->frame_length++] = byte;
   if (l->frame_length == l->frame_need) {
-    end_frame(l, now);
+    /* Not within complete_frame, which needs much of the stack. */
+    if (!complete_frame(l, now)) read_again(l, now);
   } else {
     arm(l, BYWAY_LINE_T_PARTIAL, now + PARTIAL);
   }

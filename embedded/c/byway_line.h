@@ -12,6 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The largest payload of DATA in bytes, P of section 1: a multiple of 16, at least 64. */
 #ifndef BYWAY_LINE_PAYLOAD
 #define BYWAY_LINE_PAYLOAD 64
@@ -224,6 +228,9 @@ uint32_t byway_line_deadline(const struct byway_line *line, uint32_t now);
 /* Takes bytes of the stream, as many as there is room for, and returns how many. Without a session it takes none. */
 size_t byway_line_write(struct byway_line *line, const void *bytes, size_t count);
 
+/* How many bytes byway_line_write would take. */
+size_t byway_line_room(const struct byway_line *line);
+
 /* Copies bytes of the stream, in order, and returns how many. They stay readable behind the end of the session until the next begins. */
 size_t byway_line_read(struct byway_line *line, void *bytes, size_t room);
 
@@ -244,5 +251,9 @@ void byway_line_back(struct byway_line *line, uint32_t now);
 static inline enum byway_line_state byway_line_state(const struct byway_line *line) { return (enum byway_line_state)line->state; }
 static inline enum byway_line_reason byway_line_reason(const struct byway_line *line) { return (enum byway_line_reason)line->reason; }
 static inline uint8_t byway_line_sessions(const struct byway_line *line) { return line->sessions; }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 (see LICENSE at the top of this repository) */
+
+/* A server and a peer that dials it, in virtual time. */
+#ifndef PAIR_H
+#define PAIR_H
+
+#include "byway.h"
+
+#include <string.h>
+
+static struct byway server;
+static struct byway_line peer;
+static uint32_t now;
+#ifndef HEARD
+#define HEARD (1 << 16)
+#endif
+static char heard[HEARD]; /* what the peer has read, ended by a zero */
+static size_t heard_count;
+
+/* Bytes on the way to the server are changed by this, if it is set. */
+static size_t (*damage)(uint8_t *bytes, size_t count);
+
+static void peer_reads(void) {
+  size_t count;
+  while (heard_count < sizeof heard - 1 && (count = byway_line_read(&peer, heard + heard_count, sizeof heard - 1 - heard_count))) {
+    heard_count += count;
+  }
+  heard[heard_count] = 0;
+}
+
+/* Lets a millisecond pass, with what both have to send. Ends that do not stop sending are an error. */
+static inline void pass(void) {
+  const uint8_t *frame;
+  uint8_t bytes[512];
+  size_t count;
+  int frames = 0;
+  now++;
+  while ((count = byway_line_output(&peer, now, &frame))) {
+    if (++frames > 20 || count > sizeof bytes) __builtin_trap();
+    memcpy(bytes, frame, count);
+    if (damage) count = damage(bytes, count);
+    byway_receive(&server, bytes, count, now);
+  }
+  while ((count = byway_output(&server, now, &frame))) {
+    if (++frames > 40) __builtin_trap();
+    byway_line_receive(&peer, frame, count, now);
+    peer_reads();
+  }
+  peer_reads();
+}
+
+static inline void pass_for(uint32_t milliseconds) {
+  while (milliseconds--) pass();
+}
+
+static void start_pair(byway_service *service, const char *const *wanted) {
+  byway_start(&server, service, wanted, 77, 115200, now);
+  byway_line_start(&peer, BYWAY_LINE_DIAL, 0, 115200, now);
+  heard_count = 0;
+  heard[0] = 0;
+  damage = NULL;
+}
+
+/* Sends all, in time. */
+static inline void say(const char *bytes, size_t count) {
+  int patience = 20000;
+  while (count && patience--) {
+    size_t written = byway_line_write(&peer, bytes, count);
+    bytes += written;
+    count -= written;
+    if (count) pass();
+  }
+}
+
+#endif
