@@ -54,4 +54,22 @@ import Testing
       #expect(LinkSnapshot.all(of: named).map(\.name) == names)
     }
   }
+
+  @Test("a link that a gateway serves shows its state, a refusal even while a connection is open, and no options")
+  func served() throws {
+    let address = try LinkAddress("tls://hub:7000?open=dial&key=secret.pem")
+    let open = ServedLink(address: address, since: .now(), line: nil, interruption: nil)
+    func link(_ state: ServedLinkState, _ connections: [ServedLink] = []) -> (String, String?, Bool) {
+      let link = DaemonStatus.Link(served: address, connections, state)
+      return (link.state.text, link.reason, link.since != nil)
+    }
+    #expect(link(.listening) == ("waiting", nil, false))
+    #expect(link(.unavailable(reason: "gone")) == ("waiting", "gone", false))
+    #expect(link(.dialing) == ("opening", nil, false))
+    #expect(link(.dialing, [open]) == ("up", nil, true))
+    #expect(link(.down(reason: "\(address) is down", since: .now())) == ("down", "tls://hub:7000 is down", true))
+    let refused = ServedLinkState.refused(reason: "\(address) says no", since: .now())
+    #expect(link(refused) == ("refused", "tls://hub:7000 says no", true))
+    #expect(link(refused, [open]) == ("refused", "tls://hub:7000 says no", true))
+  }
 }
