@@ -8,8 +8,9 @@ package struct DeviceClaim: Sendable, Hashable {
   /// The maximum size that is read.
   package static let maximumBytes = 16 << 10
 
-  /// `nil` if it claims no name, or an invalid one.
-  package var name: DeviceName?
+  package var claimed: ClaimedName
+  /// `nil` if it claims no name, or an unusable one.
+  package var name: DeviceName? { claimed.name }
   package var title: DeviceText?
   /// The version of Byway on the device.
   package var version: DeviceText?
@@ -20,7 +21,7 @@ package struct DeviceClaim: Sendable, Hashable {
     name: DeviceName?, title: DeviceText? = nil, version: DeviceText? = DeviceText(Release.version),
     serves: DeviceText? = DeviceText("http")
   ) {
-    self.name = name
+    claimed = name.map { .usable($0) } ?? .none
     self.title = title
     self.version = version
     self.serves = serves
@@ -32,14 +33,13 @@ package struct DeviceClaim: Sendable, Hashable {
       let json = JSON(parsing: text), case .object = json
     else { return nil }
     func shown(_ member: String) -> DeviceText? { json[member]?.text.flatMap { DeviceText(claimed: $0) } }
-    // Browsers would show other characters in place of an encoded name, perhaps those of a trusted name.
-    let name = json["name"]?.text.flatMap { DeviceName($0) }.flatMap { $0.isEncoded ? nil : $0 }
-    self.init(name: name, title: shown("title"), version: shown("version"), serves: shown("serves"))
+    self.init(name: nil, title: shown("title"), version: shown("version"), serves: shown("serves"))
+    claimed = ClaimedName(reading: json["name"]?.text)
   }
 
   package var json: JSON {
     [
-      "name": name.map { .string($0.text) }, "title": title.map { .string($0.text) },
+      "name": claimed.text.map { .string($0) }, "title": title.map { .string($0.text) },
       "version": version.map { .string($0.text) }, "serves": serves.map { .string($0.text) },
     ]
   }

@@ -15,8 +15,8 @@ public final class Gateway: Sendable {
   package var links: [Link] { rules.links }
   /// The addresses at which it listens, in the order of the configuration's links.
   public var addresses: [LinkAddress] { acceptor.addresses }
-  /// The addresses, each with the reason that clients cannot connect there.
-  package var endpoints: [(address: LinkAddress, unavailableReason: String?)] { acceptor.endpoints }
+  /// The addresses, each with the state of its link.
+  package var endpoints: [(address: LinkAddress, state: ServedLinkState)] { acceptor.endpoints }
 
   /// Starts a gateway, which listens on every link.
   ///

@@ -114,6 +114,7 @@ final class GatewayRules: Sendable {
     server.readAhead = 512 << 10
     server.http2.streams.maximumConcurrent = Self.streams(within: generation.configuration)
     server.trustsTargetForm = true
+    if link.opening == .dial { server.endingLevel = .debug }
     server.upgrades.allowed = generation.configuration.allowedUpgrades
     server.failed = { [failures] in failures.add($0, in: $1) }
     server.tally = generation.configuration.tally

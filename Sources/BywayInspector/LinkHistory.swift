@@ -129,8 +129,8 @@ extension LinkHistory.Event {
     case ("interrupted", "up"): kind = .resumed
     case (_, "up"): kind = .opened
     case (_, "interrupted"): kind = .interrupted
-    case ("up", "down"), ("interrupted", "down"): kind = .lost
-    case (_, "down"): kind = .failed
+    case ("up", "down"), ("interrupted", "down"), ("up", "refused"), ("interrupted", "refused"): kind = .lost
+    case (_, "down"), (_, "refused"): kind = .failed
     case ("up", "closed"), ("up", "waiting"), ("interrupted", "closed"): kind = .closed
     default: return nil
     }

@@ -138,6 +138,9 @@ public final class Proxy: Sendable {
   /// Lists the devices with their current state.
   package func devices() async -> [DeviceEntry] { await shared.devices.entries() }
 
+  /// Reports the state of its hubs, in the order of the configuration.
+  package func hubs() async -> [HubReport] { await shared.devices.hubReports() }
+
   /// Returns the line statistics of the default device's link; `nil` if the link has no line or is down.
   package func lineStatistics() async -> LineStatistics? { await shared.devices.lineStatistics() }
 

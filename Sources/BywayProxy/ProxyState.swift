@@ -44,7 +44,8 @@ final class ProxyState: @unchecked Sendable {
   /// The list of devices. Used on the event loop.
   private(set) lazy var frontPage = FrontPage.handler(
     for: VisibleDevices(
-      devices, { [weak self] in self?.visible(to: $0) ?? { _ in false } }, { [weak self] in self?.firstSteps }),
+      devices, { [weak self] in self?.visible(to: $0) ?? { _ in false } }, { [weak self] in self?.firstSteps },
+      hubs: { [weak self] in await self?.publicHubs() ?? [] }),
     watchers)
   private let watchers = WatcherSlots()
   let audit: AuditRecorder
@@ -96,6 +97,11 @@ final class ProxyState: @unchecked Sendable {
 
   /// The content of an empty list. Users of a proxy do not learn of the ports of its machine. Safe on any thread.
   private var firstSteps: FirstSteps? { configuration.withLock { $0.users == nil ? $0.firstSteps : nil } }
+
+  /// Returns the hubs for the list of devices. Users of a proxy do not learn who dials it. Safe on any thread.
+  private func publicHubs() async -> [HubReport] {
+    configuration.withLock { $0.users == nil } ? await devices.hubReports() : []
+  }
 
   /// The address for local clients, as configured.
   var listen: LinkAddress { configuration.withLock(\.listen.address) }

@@ -144,7 +144,7 @@ package final class TLSHandshake: ChannelDuplexHandler {
     phase = .failed
     let certificate = peerCertificate(context)
     let error = explain(reason, cause, certificate)
-    log?.failed(error, with: context.remoteAddress?.place ?? "unknown")
+    log?.failed(error, with: context.remoteAddress)
     agreed.fail(Failure(error: error, reason: reason, certificate: certificate))
     context.close(promise: nil)
   }
@@ -167,12 +167,4 @@ package final class TLSHandshake: ChannelDuplexHandler {
 /// The messages for TLS failures in one context.
 package protocol TLSWords: Sendable {
   func explain(_ evidence: TLSEvidence, cause: (any Error)?) -> BywayError
-}
-
-extension SocketAddress {
-  /// `127.0.0.1:60666`
-  fileprivate var place: String {
-    guard let ipAddress, let port else { return description }
-    return "\(LinkAddress.HostPort(host: ipAddress, port: port))"
-  }
 }

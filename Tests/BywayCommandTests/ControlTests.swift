@@ -80,6 +80,39 @@ import Testing
     #expect(text.contains("1 failed (1 originUnavailable)"), "\(text)")
   }
 
+  @Test("a gateway that a hub refuses, and the hub, show the reason in byway status, its JSON and the inspector")
+  func refused() async throws {
+    let home = try Home()
+    let hub = "unix:\(home.folder["hub"])"
+    _ = try await home.proxy(["--hub", hub, "--device", "printer=unix:\(home.folder["none"])"])
+    try home.folder.write(
+      "origin = http://127.0.0.1:1\nname = printer\nlink = \(hub)?open=dial\n", to: "hall.conf")
+    _ = try await home.gateway(["--inspect", "127.0.0.1:0"])
+    let reason = "claims 'printer', but the hub's configuration already has a device printer"
+    func link() async throws -> JSON? {
+      try await home.status("hall")["members"]?.elements.first?["links"]?.elements.first
+    }
+    #expect(try await eventually { try await link()?["state"]?.text == "refused" })
+    let link = try await link()
+    #expect(link?["reason"]?.text == reason && link?["since"] != nil, "\(String(describing: link))")
+    let schema = try #require(JSON(parsing: try String(contentsOf: Self.schema, encoding: .utf8)))
+    for name in ["hall", "desk"] {
+      #expect(SchemaCheck(schema).problems(of: try await home.status(name)) == [])
+    }
+    let hubs = try await home.status("desk")["members"]?.elements.first?["hubs"]
+    let refusal = hubs?.elements.first?["refusals"]?.elements.first
+    #expect(hubs?.elements.first?["address"]?.text == hub && refusal?["reason"]?.text == reason)
+    let text = try await home.run("status").outputText
+    #expect(text.contains("link \(hub): refused: \(reason) (for "), "\(text)")
+    #expect(text.contains("hub \(hub): 0 gateways connected\n      refused this machine "), "\(text)")
+
+    let place = try await home.status("hall")["inspector"]?.text?.split(separator: "#").first
+    let page = try #require(place)
+    let answer = try await Program.curl.run(["-s", "\(page)api/links"])
+    let seen = JSON(parsing: answer.outputText)?["links"]?.elements.first
+    #expect(seen?["state"]?.text == "refused" && seen?["reason"]?.text == reason, "\(answer.outputText)")
+  }
+
   @Test("byway status reports the state of each link of a device")
   func links() async throws {
     let home = try Home()

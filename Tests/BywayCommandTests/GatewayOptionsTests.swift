@@ -188,6 +188,8 @@ extension Parsing {
         ["--link", "loopback:a", "--origin", "unix:/x", "--name", "a.b"],
         ["--link", "loopback:a", "--origin", "unix:/x", "--host-field", "u@host"],
         ["--link", "loopback:a", "--origin", "unix:/x", "--name", ""],
+        ["--link", "loopback:a", "--origin", "unix:/x", "--name", "xn--abc"],
+        ["--link", "loopback:a", "--origin", "unix:/x", "--name", "byway"],
         ["--link", "loopback:a", "--origin", "unix:/x", "--title", "without a name"],
         ["--link", "loopback:a", "--origin", "unix:/x", "--name", "a", "--title", "two\nlines"],
       ])

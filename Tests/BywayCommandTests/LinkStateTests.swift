@@ -1,7 +1,7 @@
-import Byway
 import BywayInspector
 import Testing
 
+@testable import Byway
 @testable import BywayCommand
 @testable import BywayLineLayer
 
@@ -53,5 +53,23 @@ import Testing
         links: links.map { DaemonStatus.Link(name: $0, state: .link(.up)) })
       #expect(LinkSnapshot.all(of: named).map(\.name) == names)
     }
+  }
+
+  @Test("a link that a gateway serves shows its state, a refusal even while a connection is open, and no options")
+  func served() throws {
+    let address = try LinkAddress("tls://hub:7000?open=dial&key=secret.pem")
+    let open = ServedLink(address: address, since: .now(), line: nil, interruption: nil)
+    func link(_ state: ServedLinkState, _ connections: [ServedLink] = []) -> String {
+      let link = DaemonStatus.Link(served: address, connections, state)
+      return "\(link.state.text), \(link.reason ?? "no reason"), \(link.since == nil ? "no time" : "a time")"
+    }
+    #expect(link(.listening) == "waiting, no reason, no time")
+    #expect(link(.unavailable(reason: "gone")) == "waiting, gone, no time")
+    #expect(link(.dialing) == "opening, no reason, no time")
+    #expect(link(.dialing, [open]) == "up, no reason, a time")
+    #expect(link(.down(reason: "\(address) is down", since: .now())) == "down, tls://hub:7000 is down, a time")
+    let refused = ServedLinkState.refused(reason: "\(address) says no", since: .now())
+    #expect(link(refused) == "refused, tls://hub:7000 says no, a time")
+    #expect(link(refused, [open]) == "refused, tls://hub:7000 says no, a time")
   }
 }

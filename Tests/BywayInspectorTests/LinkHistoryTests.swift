@@ -56,6 +56,14 @@ import Testing
     #expect(history.version > version)
   }
 
+  @Test("a refusal of an open link is its loss, and one of a new link a failure")
+  mutating func refused() {
+    for (time, state) in [(1.0, "opening"), (2, "refused"), (3, "up"), (4, "refused"), (5, "up")] {
+      history.look([snapshot(state)], at: time)
+    }
+    #expect(history.entries.first?.events.map(\.kind) == [.failed, .opened, .lost, .opened])
+  }
+
   @Test("a change of a link's state is an event, and an unchanged state is not")
   mutating func events() {
     for state in ["idle", "opening", "up", "up", "interrupted", "up", "down", "down", "opening", "down"] {

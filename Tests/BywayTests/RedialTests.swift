@@ -58,6 +58,23 @@ import Testing
     #expect(redial.pause(fraction: 1) == .milliseconds(100))
   }
 
+  @Test("a hub that refuses a link over a network is asked every half minute at most, and its end is noticed as before")
+  func refused() {
+    var redial = Redial(crossesNetwork: true, jitter: .zero)
+    redial.lost(after: .hours(1), isRefused: true)
+    #expect(redial.pause(fraction: 1) == .seconds(1))
+    for _ in 0..<10 { redial.lost(after: .milliseconds(20), isRefused: true) }
+    #expect(redial.pause(fraction: 1) == .seconds(30))
+    redial.failed()
+    #expect(redial.pause(fraction: 1) == .seconds(10))
+    redial.lost(after: .milliseconds(20), isRefused: true)
+    redial.lost(after: .milliseconds(20))
+    #expect(redial.pause(fraction: 1) == .seconds(10))
+    var local = Redial(crossesNetwork: false)
+    for _ in 0..<10 { local.lost(after: .zero, isRefused: true) }
+    #expect(local.pause(fraction: 1) == .seconds(5))
+  }
+
   @Test("after an outage of any length, a network address is tried again within ten seconds")
   func bounded() {
     var redial = Redial(crossesNetwork: true)

@@ -121,7 +121,10 @@ import TransportTestSupport
         hub = InboundHub(
           link, on: eventLoop, hop: nil, liveness: .ofServer, siblings: nil, mostCandidates: mostCandidates,
           logger: record.logger
-        ) { [upstreams] claim, _, _ in upstreams[claim.name?.text ?? ""] }
+        ) { [upstreams] name, _, _ throws(HubRefusal) in
+          guard let upstream = upstreams[name.text] else { throw .configured(name) }
+          return upstream
+        }
         hub?.start()
       }.get()
     }
@@ -167,13 +170,15 @@ import TransportTestSupport
     let unknownPeer = try await gateway("an unknown device", named: "unknown")
     #expect(
       try await eventually {
-        record.all.contains { $0.contains("is not one of the devices") && $0.contains("unknown") }
+        record.all.contains {
+          $0.hasPrefix(
+            "warning Refused gateway: claims 'unknown', but the hub's configuration already has a device unknown.")
+        }
       })
     #expect(
       try await eventually {
         gatewayRecord.all.contains {
-          $0.hasPrefix("warning The other end closes the link")
-            && $0.contains("reason=Refused gateway: claims 'unknown'")
+          $0.hasPrefix("warning Link refused: claims 'unknown', but the hub's configuration")
         }
       })
     let nameless = try await gateway("nameless")

@@ -105,24 +105,19 @@ class DockerOverSSH(Setting):
 
 
 class Fleet(Setting):
-    """Two nginx are the web servers of the devices. The certificates are those that the page makes."""
+    """The certificates and the web servers of the devices are those of the page."""
 
     def __init__(self, folder, tools):
         super().__init__(folder, tools)
         self.web, self.other, self.hub, self.proxy = (peers.free_port() for _ in range(4))
         self.replaced = {
             "tls://0.0.0.0:7000": f"tls://127.0.0.1:{self.hub}",
-            # `name=` keeps the check of the name in the hub's certificate.
-            "tls://hub.example:7000?": f"tls://127.0.0.1:{self.hub}?name=hub.example&",
+            "tls://localhost:7000": f"tls://localhost:{self.hub}",
             "127.0.0.1:8080": f"127.0.0.1:{self.proxy}",
             "localhost:8080": f"localhost:{self.proxy}",
-            "http://127.0.0.1:80 ": f"http://127.0.0.1:{self.web} ",
-            "http://127.0.0.1:81 ": f"http://127.0.0.1:{self.other} ",
+            "8001": f"{self.web}",
+            "8002": f"{self.other}",
         }
-
-    def start(self, page):
-        self.started.append(peers.Nginx(self.folder / "printer", self.web, {"/status": "printer: ready\n"}))
-        self.started.append(peers.Nginx(self.folder / "camera", self.other, {"/status": "camera: recording\n"}))
 
     def before(self, command):
         super().before(command)

@@ -12,14 +12,43 @@ package final class Acceptor: Sendable {
 
   /// A listener, and the task that accepts its channels.
   final class Endpoint: Sendable {
+    private enum Source {
+      case listening(any Listener)
+      case dialing(DialedLink)
+    }
+
     /// The link that it was made for.
     let link: Link
-    let listener: any Listener
+    private let source: Source
     var bound: Link { link.bound(to: listener.address) }
 
-    init(_ link: Link, _ listener: any Listener) {
+    /// Opens the serving end: listens, unless the address says that it dials.
+    init(_ link: Link, _ context: LinkContext) async throws {
       self.link = link
-      self.listener = listener
+      source =
+        switch link.opening ?? .listen {
+        case .listen: .listening(try await link.transport.listen(on: link.address, context: context))
+        case .dial: .dialing(.start(link, context))
+        }
+    }
+
+    var listener: any Listener {
+      switch source {
+      case .listening(let listener): listener
+      case .dialing(let dialed): dialed
+      }
+    }
+
+    var state: ServedLinkState {
+      switch source {
+      case .listening(let listener): listener.unavailableReason.map { .unavailable(reason: $0) } ?? .listening
+      case .dialing(let dialed): dialed.state
+      }
+    }
+
+    /// Records why one of its connections has ended.
+    func ended(_ farewell: Farewell) {
+      if case .dialing(let dialed) = source { dialed.ended(farewell) }
     }
   }
 
@@ -41,9 +70,9 @@ package final class Acceptor: Sendable {
   /// The bound addresses, in the order of the links.
   package var addresses: [LinkAddress] { state.withLock { $0.endpoints.map(\.listener.address) } }
 
-  /// The bound addresses, each with the reason why it cannot be reached, if any.
-  package var endpoints: [(address: LinkAddress, unavailableReason: String?)] {
-    state.withLock(\.endpoints).map { ($0.listener.address, $0.listener.unavailableReason) }
+  /// The bound addresses, each with the state of its link.
+  package var endpoints: [(address: LinkAddress, state: ServedLinkState)] {
+    state.withLock(\.endpoints).map { ($0.listener.address, $0.state) }
   }
 
   /// Listens on every link.
@@ -136,7 +165,7 @@ package final class Acceptor: Sendable {
 
   func open(_ link: Link) async throws -> Endpoint {
     let context = LinkContext(group: group, logger: logger, deadline: .now() + .seconds(10), connections: limit)
-    return Endpoint(link, try await link.accept(context))
+    return try await Endpoint(link, context)
   }
 
   // MARK: Accepting
@@ -179,6 +208,7 @@ package final class Acceptor: Sendable {
     state.withLock { $0.connections[key] = (box, endpoint) }
     channel.closeFuture.whenComplete { _ in
       _ = self.state.withLock { $0.connections.removeValue(forKey: key) }
+      if let farewell = box.farewell { endpoint.ended(farewell) }
     }
     channel.eventLoop.execute { self.start(box, from: endpoint) }
   }

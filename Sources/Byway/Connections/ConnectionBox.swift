@@ -33,6 +33,9 @@ final class ConnectionBox: @unchecked Sendable {
   /// Since when it only waits for its client; `nil` while it has work. On the channel's event loop.
   var idleSince: NIODeadline? { connection?.idleSince }
 
+  /// Why it has ended. On the channel's event loop, in the callbacks for the channel's end that were added before ``hold(_:)``.
+  var farewell: Farewell? { connection?.farewell }
+
   /// Closes it to make room for others. On the channel's event loop.
   func closeIdle() {
     connection?.closeIdle()

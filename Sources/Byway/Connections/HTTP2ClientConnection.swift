@@ -1,7 +1,7 @@
 import BywayHTTP2Session
 import BywayHTTPWire
 import BywayLineLayer
-import NIOCore
+package import NIOCore
 
 /// The requesting end of an HTTP/2 connection: a stream for each exchange given to it.
 ///
@@ -37,7 +37,7 @@ package final class HTTP2ClientConnection: HTTP2StreamWriter {
   private var delegate: (any Delegate)?
   private(set) var isStarted = false
   /// Succeeds when the channel has closed.
-  let closed: EventLoopFuture<Void>
+  package let closed: EventLoopFuture<Void>
   private var exchanges = StreamTable<UpstreamExchange>()
   var isIdle: Bool { exchanges.isEmpty }
   private var isDraining = false

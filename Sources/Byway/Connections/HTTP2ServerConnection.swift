@@ -14,6 +14,7 @@ package final class HTTP2ServerConnection: ServedConnection, HTTP2StreamWriter {
   private let via: String
   private var exchanges = StreamTable<ServedExchange>()
   private var phase = Phase.serving
+  package private(set) var farewell: Farewell?
   private let terms: ServingTerms
   private let memory: MemoryAccount
   private var lastEnd = NIODeadline.now()
@@ -138,7 +139,8 @@ extension HTTP2ServerConnection: ConnectionOwner {
       if exchanges.isEmpty { exchangesEnded() }
       closeIfDrained()
     case .failed(let failure):
-      configuration.logger.warning("Link broke HTTP/2", metadata: ["reason": "\(failure)"])
+      configuration.logger.log(
+        level: configuration.endingLevel, "Link broke HTTP/2", metadata: ["reason": "\(failure)"])
       driver.note(BywayError(failure))
       driver.scheduleTransmit()
     case .pong:
@@ -151,10 +153,11 @@ extension HTTP2ServerConnection: ConnectionOwner {
 
   /// A hub refuses this gateway, or a client ends the connection for another reason that it states.
   private func sentAway(_ code: HTTP2ErrorCode, _ reason: String) {
+    farewell = .refused(code == .noError ? reason : "\(reason) (\(code))")
     guard let keptBack = configuration.farewells.admit(at: driver.eventLoop.now) else { return }
     var facts: Logger.Metadata = ["reason": "\(reason)", "code": "\(code)"]
     if keptBack > 0 { facts["repeated"] = "\(keptBack)" }
-    configuration.logger.warning("The other end closes the link", metadata: facts)
+    configuration.logger.log(level: configuration.endingLevel, "The other end closes the link", metadata: facts)
   }
 
   private func exchangesEnded() {
@@ -201,6 +204,7 @@ extension HTTP2ServerConnection: ConnectionOwner {
 
   func connectionEnded(_ error: BywayError?) {
     if case .askingToStop(let timer) = phase { timer.cancel() }
+    farewell = farewell ?? error.map { Farewell($0) }
     let running = exchanges.values
     exchanges = StreamTable()
     let reason = error ?? BywayError(.linkLost, "The client closed the connection.")

@@ -8,7 +8,11 @@ package struct Redial: Sendable {
   /// A link that lasted longer than this was a success.
   private static let successfulLife = TimeAmount.seconds(10)
   private static let usualJitter = TimeAmount.seconds(1)
+  /// The longest pause over a network. A peer that refuses a link is asked less often than one that is absent: its administrator has to act.
+  private static let longestPause = TimeAmount.seconds(10)
+  private static let longestAfterRefusal = TimeAmount.seconds(30)
 
+  private let crossesNetwork: Bool
   private let jitter: TimeAmount
   private var backoff = Backoff()
   private var isSpread = false
@@ -16,22 +20,31 @@ package struct Redial: Sendable {
   /// - Parameter jitter: the time over which the first attempts of all clients that lost a link together are spread; `nil`: the default for
   ///   the kind of link.
   package init(crossesNetwork: Bool, jitter: TimeAmount? = nil) {
+    self.crossesNetwork = crossesNetwork
     self.jitter = jitter ?? (crossesNetwork ? Self.usualJitter : .zero)
-    guard crossesNetwork else { return }
-    backoff.initial = .seconds(1)
-    backoff.maximum = .seconds(10)
+    if crossesNetwork { backoff.initial = .seconds(1) }
+    limitPause(to: Self.longestPause)
   }
 
   /// The link has ended.
-  package mutating func lost(after life: TimeAmount) {
-    if life > Self.successfulLife { backoff.reset() } else { backoff.fail() }
+  /// - Parameter isRefused: whether the other end does not want it.
+  package mutating func lost(after life: TimeAmount, isRefused: Bool = false) {
+    if life > Self.successfulLife { backoff.reset() }
+    if life <= Self.successfulLife || isRefused { backoff.fail() }
+    limitPause(to: isRefused ? Self.longestAfterRefusal : Self.longestPause)
     isSpread = true
   }
 
   /// The link could not be opened. Later attempts are spread already.
   package mutating func failed() {
     backoff.fail()
+    limitPause(to: Self.longestPause)
     isSpread = false
+  }
+
+  /// A local socket keeps the limit of all links.
+  private mutating func limitPause(to longest: TimeAmount) {
+    if crossesNetwork { backoff.maximum = longest }
   }
 
   /// Returns the pause before the next attempt.

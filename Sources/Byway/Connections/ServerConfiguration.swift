@@ -30,6 +30,8 @@ package struct ServerConfiguration: Sendable {
   package var http1: HTTP1Configuration
   package var http2: HTTP2Configuration
   package var logger: Logger
+  /// The level at which it logs why the other end has ended it. Where this end dials, the dialing part reports that.
+  package var endingLevel = Logger.Level.warning
   /// Called for each failed exchange, on the event loop; with its trace where exchanges are observed.
   package var failed: (@Sendable (BywayError, TraceID?) -> Void)?
   /// Counts the exchanges; `nil`: no count.

@@ -15,6 +15,8 @@ public struct LinkContext: Sendable {
   package var peer = LinkPeer.gateway
   /// Records the steps of `connect` for an examination, which also wants to see steps that an ordinary link does not need; `nil` otherwise.
   package var journal: LinkJournal?
+  /// Called for each client that a listener refuses, on any thread; `nil`: for none.
+  package var refused: (@Sendable (ClientRefusal) -> Void)?
   /// Additional environment variables of programs that `connect` starts.
   package var environment: [String: String] = [:]
 

@@ -24,12 +24,16 @@ package actor InboundLink {
   }
 
   /// Listens, unless it does so already.
+  /// - Parameter refused: called for each client that the transport refuses, on any thread.
   /// - Returns: the bound address.
   @discardableResult
-  package func listen(on eventLoop: any EventLoop) async throws -> LinkAddress {
+  package func listen(
+    on eventLoop: any EventLoop, refused: (@Sendable (ClientRefusal) -> Void)? = nil
+  ) async throws -> LinkAddress {
     if let listener { return listener.address }
-    let context = LinkContext(
+    var context = LinkContext(
       group: eventLoop, logger: logger, deadline: .now() + Self.listenTimeout, connections: connections)
+    context.refused = refused
     let made = try await link.transport.listen(on: link.address, context: context)
     guard !isClosed, listener == nil else {
       await made.close()

@@ -1,4 +1,5 @@
 import Byway
+import BywayDevices
 import BywayLineLayer
 import BywayPrimitives
 import NIOCore
@@ -11,6 +12,8 @@ struct DaemonStatus: Sendable {
       case link(LinkState)
       /// Ready as one of several links to a device, and not needed. No fault of it is known.
       case standingBy
+      /// This end dials, and the other end does not want the link.
+      case refused
       // Of origins.
       case unknown, reachable, unreachable
 
@@ -18,6 +21,7 @@ struct DaemonStatus: Sendable {
         switch self {
         case .link(let state): state.rawValue
         case .standingBy: "standingBy"
+        case .refused: "refused"
         case .unknown: "unknown"
         case .reachable: "reachable"
         case .unreachable: "unreachable"
@@ -55,6 +59,8 @@ struct DaemonStatus: Sendable {
     let listens: [String]
     let links: [Link]
     let origins: [Link]
+    /// Empty at a gateway.
+    var hubs: [HubReport] = []
   }
 
   struct Requests: Sendable {
@@ -122,7 +128,7 @@ extension DaemonStatus.Member {
   fileprivate var json: JSON {
     [
       "name": .string(name), "listens": .array(listens.map { .string($0) }), "links": .array(links.map(\.json)),
-      "origins": .array(origins.map(\.json)),
+      "origins": .array(origins.map(\.json)), "hubs": hubs.isEmpty ? nil : .array(hubs.map(\.json)),
     ]
   }
 }
@@ -207,22 +213,38 @@ extension DaemonStatus.Link {
 
   /// Creates a link that this end serves.
   /// - Parameters:
-  ///   - isDialed: Whether this end opens it.
   ///   - connections: Its open connections.
-  ///   - unavailableReason: Why no client can connect.
-  init(served name: String, isDialed: Bool, _ connections: [ServedLink], unavailableReason: String?) {
-    self.name = name
+  ///   - state: Its state apart from these.
+  init(served address: LinkAddress, _ connections: [ServedLink], _ state: ServedLinkState) {
+    name = address.publicName
     line = connections.lazy.compactMap(\.line).first
+    // A connection that opens after a refusal may be refused as well.
+    let connections = if case .refused = state { [ServedLink]() } else { connections }
     if let open = connections.first(where: { $0.interruption == nil }) {
-      state = .link(.up)
+      self.state = .link(.up)
       since = .secondsSinceEpoch(of: open.since)
     } else if let interruption = connections.lazy.compactMap(\.interruption).first {
-      state = .link(.interrupted)
+      self.state = .link(.interrupted)
       since = .secondsSinceEpoch(of: interruption.since)
       reason = interruption.reason
     } else {
-      state = .link(!isDialed ? .waiting : unavailableReason == nil ? .opening : .down)
-      reason = unavailableReason
+      switch state {
+      case .listening:
+        self.state = .link(.waiting)
+      case .unavailable(let text):
+        self.state = .link(.waiting)
+        reason = text
+      case .dialing:
+        self.state = .link(.opening)
+      case .down(let text, let begin):
+        self.state = .link(.down)
+        since = .secondsSinceEpoch(of: begin)
+        reason = text.replacing(address.text, with: name)
+      case .refused(let text, let begin):
+        self.state = .refused
+        since = .secondsSinceEpoch(of: begin)
+        reason = text.replacing(address.text, with: name)
+      }
     }
   }
 

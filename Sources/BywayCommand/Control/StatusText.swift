@@ -63,6 +63,7 @@ struct StatusText {
     let listens = (member["listens"]?.elements ?? []).compactMap(\.text).joined(separator: " ")
     let facts = [name.isEmpty ? "" : name.visible, listens.isEmpty ? "" : "listens on \(listens.visible)"]
     var lines = [facts.filter { !$0.isEmpty }.joined(separator: ": ")].filter { !$0.isEmpty }.map { "  \($0)" }
+    for hub in member["hubs"]?.elements ?? [] { lines += hubLines(hub) }
     for (title, member) in [("link", member["links"]), ("origin", member["origins"])] {
       for link in member?.elements ?? [] {
         lines.append("    \(label(of: link, title)): \(words(of: link))")
@@ -72,6 +73,20 @@ struct StatusText {
       }
     }
     return lines
+  }
+
+  private func hubLines(_ hub: JSON) -> [String] {
+    let gateways = number(hub["gateways"]) ?? 0
+    let connected = gateways == 1 ? "1 gateway connected" : "\(gateways) gateways connected"
+    let refusals = (hub["refusals"]?.elements ?? []).map { refusal in
+      let names = (refusal["names"]?.elements ?? []).compactMap(\.text).joined(separator: " ").visible
+      let peer = (refusal["peer"]?.text ?? "this machine").visible + (names.isEmpty ? "" : " (\(names))")
+      let count = number(refusal["count"]) ?? 1
+      let times = count == 1 ? "" : "\(count) times, last "
+      let age = seconds(since: refusal["at"]).map { "\(times)\(Self.span($0)) ago" } ?? ""
+      return "      \(style.bad("refused")) \(peer) \(age): \((refusal["reason"]?.text ?? "").visible)"
+    }
+    return ["    hub \((hub["address"]?.text ?? "").visible): \(connected)"] + refusals
   }
 
   /// The name of several links is that of the first one, which may not be the one in use.
@@ -84,10 +99,15 @@ struct StatusText {
 
   private func words(of link: JSON) -> String {
     let reason = link["reason"]?.text
-    var state = state(link["state"]?.text ?? "unknown", because: reason)
-    if let since = since(link) { state += " for \(since)" }
-    var facts = [state]
-    if let reason { facts.append(reason.visible) }
+    let word = link["state"]?.text ?? "unknown"
+    let state = state(word, because: reason)
+    let age = since(link).map { "for \($0)" }
+    var facts: [String]
+    if word == "refused", let reason {
+      facts = ["\(state): \(reason.visible)" + (age.map { " (\($0))" } ?? "")]
+    } else {
+      facts = [state + (age.map { " \($0)" } ?? "")] + (reason.map { [$0.visible] } ?? [])
+    }
     let line = link["line"]
     if let nanoseconds = number(link["roundTripNanoseconds"]) ?? number(line?["roundTripNanoseconds"]) {
       facts.append("round trip \(Decimal.text(Double(nanoseconds) / 1_000_000, digits: 1)) ms")
@@ -103,7 +123,7 @@ struct StatusText {
   private func state(_ state: String, because reason: String?) -> String {
     switch state {
     case "up", "reachable": style.good(state)
-    case "down", "interrupted", "unreachable": style.bad(state)
+    case "down", "interrupted", "unreachable", "refused": style.bad(state)
     // Without a reason, the link waits for the far end.
     case "waiting" where reason != nil: style.bad("waiting for the line")
     case "standingBy": "standing by"
@@ -149,9 +169,16 @@ struct StatusText {
 
   /// `3 h`
   private func since(_ value: JSON) -> String? {
-    guard let time = value["since"]?.text, let start = Self.seconds(time) else { return nil }
-    let seconds = max(0, now - start)
-    return switch seconds {
+    seconds(since: value["since"]).map(Self.span)
+  }
+
+  /// The time that has passed since a time in JSON.
+  private func seconds(since time: JSON?) -> Int? {
+    time?.text.flatMap(Self.seconds).map { max(0, now - $0) }
+  }
+
+  private static func span(_ seconds: Int) -> String {
+    switch seconds {
     case ..<120: "\(seconds) s"
     case ..<7200: "\(seconds / 60) min"
     case ..<172_800: "\(seconds / 3600) h"

@@ -35,10 +35,9 @@ extension Gateway: DaemonMember {
 
   func status(named name: String, measures: Bool) async -> DaemonStatus.Member {
     let open = await openLinks()
-    let statuses = zip(links, endpoints).map { link, endpoint in
+    let statuses = endpoints.map { endpoint in
       DaemonStatus.Link(
-        served: endpoint.address.publicName, isDialed: link.opening == .dial,
-        open.filter { $0.address == endpoint.address }, unavailableReason: endpoint.unavailableReason)
+        served: endpoint.address, open.filter { $0.address == endpoint.address }, endpoint.state)
     }
     let origin = DaemonStatus.Link(origin: origin.text, await originStatus() ?? UpstreamStatus(.idle))
     return DaemonStatus.Member(

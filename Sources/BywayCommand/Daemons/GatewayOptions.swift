@@ -160,13 +160,9 @@ struct GatewayOptions: MemberOptions {
 
   private func deviceName() throws -> DeviceName? {
     try name.map { text in
-      guard let name = DeviceName(text) else {
-        throw CommandFailure(
-          .usage,
-          "--name: \(text.debugDescription) is not the name of a device: write letters, digits and hyphens, at most 63."
-        )
+      do throws(NameProblem) { return try DeviceName.selfGiven(text) } catch {
+        throw CommandFailure(.usage, "--name: \(text.debugDescription) \(error).")
       }
-      return name
     }
   }
 

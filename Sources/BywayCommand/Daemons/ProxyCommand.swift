@@ -53,7 +53,8 @@ extension Proxy: DaemonMember {
       return await group.reduce(into: [Int: DaemonStatus.Link]()) { $0[$1.0] = $1.1 }
     }
     return DaemonStatus.Member(
-      name: name, listens: [ListenAddress.url(address)], links: devices.indices.compactMap { links[$0] }, origins: [])
+      name: name, listens: [ListenAddress.url(address)], links: devices.indices.compactMap { links[$0] }, origins: [],
+      hubs: await hubs())
   }
 
   private func linkStatus(to device: DeviceEntry, measures: Bool) async -> DaemonStatus.Link {

@@ -17,7 +17,10 @@ extension DeviceTable {
       let hub = InboundHub(
         link, on: eventLoop, hop: terms.hop, liveness: terms.liveness, siblings: siblings,
         limit: directory.mostDialed, logger: terms.logger
-      ) { [weak self] claim, address, peer throws(BywayError) in try self?.gateway(claim, from: peer, at: address) }
+      ) { [weak self] name, address, peer throws(HubRefusal) in
+        guard let self else { throw .closing }
+        return try gateway(name, from: peer, at: address)
+      }
       try await hub.listen()
       preparation.hubs[link.address.text] = hub
     }
@@ -49,18 +52,26 @@ extension DeviceTable {
     }
   }
 
+  /// Reports the state of the hubs, in the order of the configuration. Any thread.
+  package func hubReports() async -> [HubReport] {
+    let reports = try? await eventLoop.submit {
+      self.directory.hubs.compactMap { self.hubs[$0.address.text]?.report }
+    }.get()
+    return reports ?? []
+  }
+
   /// Returns the upstream for the connection of a gateway that has dialed. A name of another device is not given away. In particular, a
   /// gateway without a certificate does not get a name that a certificate has verified; a gateway with the certificate takes the name from
   /// one without.
   /// - Parameter peer: the peer of the connection; `nil` if a certificate has the name.
   private func gateway(
-    _ claim: DeviceClaim, from peer: HubPeer?, at address: LinkAddress
-  ) throws(BywayError) -> HTTP2Upstream? {
+    _ name: DeviceName, from peer: HubPeer?, at address: LinkAddress
+  ) throws(HubRefusal) -> HTTP2Upstream {
     let isCertified = peer == nil
-    guard let name = claim.name, !directory.hasGiven(name) else { return nil }
+    if directory.hasGiven(name) { throw .configured(name) }
     dialed.tidy(at: eventLoop.now)
     if let known = dialed[name], known.isCertified != isCertified {
-      guard isCertified else { return nil }
+      guard isCertified else { throw .certifiedElsewhere(name) }
       dialed.remove(name)
     }
     return try dialed.device(named: name, from: peer) {
@@ -68,6 +79,6 @@ extension DeviceTable {
         named: name.text, on: eventLoop, hop: terms.hop, patience: terms.patience, liveness: terms.liveness,
         sharing: directory.sharing, siblings: siblings, logger: terms.logger)
       return DialedDevice(upstream: upstream, isCertified: isCertified, hub: address)
-    }?.upstream
+    }.upstream
   }
 }

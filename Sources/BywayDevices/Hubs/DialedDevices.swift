@@ -40,19 +40,18 @@ struct DialedDevices {
   /// - Parameters:
   ///   - peer: the peer that claims the name; `nil` if a certificate has it.
   ///   - make: makes a new device.
-  /// - Returns: `nil` if there are too many.
-  /// - Throws: `BywayError` if the peer has too many.
+  /// - Throws: ``HubRefusal`` if there are too many.
   mutating func device(
     named name: DeviceName, from peer: HubPeer?, _ make: () -> DialedDevice
-  ) throws(BywayError) -> DialedDevice? {
+  ) throws(HubRefusal) -> DialedDevice {
     if let known = devices[name] { return known }
     if let peer, let own = names[peer], own.count >= perPeer, !removeLongestAway(of: own) {
-      throw BywayError(.refused, advice: .raise(.namesPerPeer), processing: .none) { advice in
-        "its address has \(own.count) names already: allow more with \(advice), or have gateways show certificates (a hub "
-          + "with tls: and ca=)"
-      }
+      throw .tooManyNames(
+        name,
+        "its address has \(own.count) names already: allow more with \(Advice.raise(.namesPerPeer)), or have gateways show "
+          + "certificates (a hub with tls: and ca=)")
     }
-    guard devices.count < limit || removeLongestAway(of: devices.keys) else { return nil }
+    guard devices.count < limit || removeLongestAway(of: devices.keys) else { throw .full(name, limit: limit) }
     let device = make()
     devices[name] = device
     peers[name] = peer

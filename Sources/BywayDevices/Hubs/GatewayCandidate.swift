@@ -9,13 +9,22 @@ import NIOCore
 final class GatewayCandidate: ResponseSink {
   private static let patience = TimeAmount.seconds(5)
 
+  /// The answer to the question for its name.
+  enum Answer {
+    case claim(DeviceClaim)
+    /// No answer in time.
+    case silence
+    /// The connection has ended, or is of no use.
+    case gone
+  }
+
   private let eventLoop: any EventLoop
   private let upstream: HTTP2Upstream
   private var request: (any RequestSink)?
   private var timer: Scheduled<Void>?
   private var isFound = false
   private var content: [UInt8] = []
-  private var told: ((DeviceClaim?) -> Void)?
+  private var told: ((Answer) -> Void)?
 
   init(
     _ channel: any Channel, name: String, on eventLoop: any EventLoop, hop: String?,
@@ -28,12 +37,12 @@ final class GatewayCandidate: ResponseSink {
       configuration: configuration, logger: Logger(label: "byway.candidate") { _ in SwiftLogNoOpLogHandler() })
   }
 
-  /// - Parameter told: gets the claim; `nil` if there is no answer in time. A gateway without such a resource claims nothing.
-  func ask(_ told: @escaping (DeviceClaim?) -> Void) {
+  /// - Parameter told: gets the answer. A gateway without such a resource claims nothing.
+  func ask(_ told: @escaping (Answer) -> Void) {
     self.told = told
     timer = eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
       self.request?.cancel(BywayError(.timedOut, "The gateway did not send its name in time."))
-      self.tell(nil)
+      self.tell(.silence)
     }
     var fields = FieldSection()
     fields.append(.method, "GET")
@@ -55,10 +64,10 @@ final class GatewayCandidate: ResponseSink {
     upstream.shutDown()
   }
 
-  private func tell(_ claim: DeviceClaim?) {
+  private func tell(_ answer: Answer) {
     timer?.cancel()
     request = nil
-    told.take()?(claim)
+    told.take()?(answer)
   }
 
   // MARK: ResponseSink
@@ -74,17 +83,17 @@ final class GatewayCandidate: ResponseSink {
     request?.didConsumeResponse(bytes.readableBytes)
     guard content.count + bytes.readableBytes <= DeviceClaim.maximumBytes else {
       request?.cancel(BywayError(.protocolViolation, "The gateway's description of itself is too large."))
-      return tell(nil)
+      return tell(.gone)
     }
     content += bytes.readableBytesView
   }
 
   func finish(trailers: FieldSection?) {
-    tell((isFound ? DeviceClaim(reading: content) : nil) ?? DeviceClaim(name: nil))
+    tell(.claim((isFound ? DeviceClaim(reading: content) : nil) ?? DeviceClaim(name: nil)))
   }
 
   func fail(_ error: BywayError) {
-    tell(nil)
+    tell(.gone)
   }
 
   func didConsumeRequest(_ bytes: Int) {}

@@ -16,20 +16,23 @@ package final class InboundHub: @unchecked Sendable {
 
   private let mostCandidates: Int
   private let link: InboundLink
+  /// The texts that messages of the transport quote from the address of the link, each with the text for clients of the proxy: files and
+  /// other options are left out.
+  private let wordings: [(quoted: String, shown: String)]
   private let name: String
   private let eventLoop: any EventLoop
   private let configuration: HTTP2Upstream.Configuration
   private let siblings: Siblings?
   private let hop: String?
-  private let upstream: (DeviceClaim, LinkAddress, HubPeer?) throws(BywayError) -> HTTP2Upstream?
+  private let upstream: (DeviceName, LinkAddress, HubPeer?) throws(HubRefusal) -> HTTP2Upstream
   private let transport: any Transport
   private let bound: Mutex<LinkAddress>
   private let logger: Logger
   /// The gateways that are being asked, in the order of arrival.
   private var candidates: [GatewayCandidate] = []
-  private var unknownGateways = SparseLog()
-  private var liars = SparseLog()
-  private var crowds = SparseLog()
+  private var refusals = HubRefusals()
+  /// The number of connections that were given to an upstream and are open.
+  private var gateways = 0
   private var backoff = Backoff()
   private var isWaiting = false
   private var isClosed = false
@@ -41,14 +44,16 @@ package final class InboundHub: @unchecked Sendable {
   ///   - siblings: the suffixes below which the devices' names are.
   ///   - limit: the maximum number of connections, so that the users of the devices have the remaining descriptors.
   ///   - mostCandidates: how many gateways are asked at once.
-  ///   - upstream: returns the upstream for a gateway's claim, the address that it dialed, and its peer (`nil` where a certificate has
-  ///     proved the name), as made by `HTTP2Upstream.ofGateways`. The gateway is turned away if it returns `nil`. Called on the event loop.
+  ///   - upstream: returns the upstream for a gateway's name, the address that it dialed, and its peer (`nil` where a certificate has
+  ///     proved the name), as made by `HTTP2Upstream.ofGateways`. The gateway is turned away if it throws. Called on the event loop.
   package init(
     _ link: Link, on eventLoop: any EventLoop, hop: String?, liveness: Liveness?, siblings: Siblings?,
     limit: Int = .max, mostCandidates: Int = usualCandidates, logger: Logger,
-    upstream: @escaping (DeviceClaim, LinkAddress, HubPeer?) throws(BywayError) -> HTTP2Upstream?
+    upstream: @escaping (DeviceName, LinkAddress, HubPeer?) throws(HubRefusal) -> HTTP2Upstream
   ) {
     self.mostCandidates = mostCandidates
+    wordings =
+      [("\(link.address)", link.address.publicName)] + (link.address[option: "ca"].map { [(" in ca=\($0)", "")] } ?? [])
     self.link = InboundLink(link, limit: limit, logger: logger)
     transport = link.transport
     bound = Mutex(link.address)
@@ -64,7 +69,9 @@ package final class InboundHub: @unchecked Sendable {
 
   /// Listens, so that a failure is reported before anything else happens. Any thread.
   package func listen() async throws {
-    let address = try await link.listen(on: eventLoop)
+    let address = try await link.listen(on: eventLoop) { [eventLoop, weak self] refusal in
+      eventLoop.execute { [weak self] in self?.note(refusal) }
+    }
     bound.withLock { $0 = address }
   }
 
@@ -74,6 +81,11 @@ package final class InboundHub: @unchecked Sendable {
 
   /// The bound address, once it listens. Any thread.
   package var address: LinkAddress { bound.withLock(\.self) }
+
+  /// Its state. On the event loop.
+  package var report: HubReport {
+    HubReport(address: address.publicName, gateways: gateways, refusals: refusals.reports)
+  }
 
   /// Accepts gateways from now on.
   package func start() {
@@ -108,8 +120,7 @@ package final class InboundHub: @unchecked Sendable {
     let candidate = GatewayCandidate(channel, name: name, on: eventLoop, hop: hop, configuration)
     if candidates.count >= mostCandidates { candidates.removeFirst().close() }
     candidates.append(candidate)
-    let peer = HubPeer(channel)
-    candidate.ask { self.answered(candidate, $0, certified: names, from: peer) }
+    candidate.ask { self.answered(candidate, $0, certified: names, from: channel.remoteAddress) }
     start()
   }
 
@@ -129,44 +140,66 @@ package final class InboundHub: @unchecked Sendable {
     eventLoop.assumeIsolated().scheduleTask(in: backoff.pause(fraction: .random(in: 0...1))) { self.start() }
   }
 
-  /// - Parameter names: the names of its certificate, which take precedence over its claim; `nil` if it has shown none.
+  /// - Parameter names: the names of its certificate; `nil` if it has shown none.
   private func answered(
-    _ candidate: GatewayCandidate, _ claim: DeviceClaim?, certified names: [String]?, from peer: HubPeer
+    _ candidate: GatewayCandidate, _ answer: GatewayCandidate.Answer, certified names: [String]?,
+    from peer: SocketAddress?
   ) {
     candidates.removeAll { $0 === candidate }
-    guard !isClosed, let claim, let connection = candidate.connection() else { return candidate.close() }
-    let claimed = claim.name.map { "claims '\($0.text)'" } ?? "claims no name"
-    if let names, !(claim.name.map { isCertified($0, by: names) } ?? false) {
-      let shown = names.prefix(Self.mostShown).map { "'\($0.visible)'" }.joined(separator: ", ")
-      return refuse(connection, "\(claimed), its certificate is for \(shown.isEmpty ? "no name" : shown)", &liars)
-    }
-    do throws(BywayError) {
-      if let upstream = try upstream(claim, address, names == nil ? peer : nil) {
+    guard !isClosed else { return candidate.close() }
+    switch answer {
+    case .gone: candidate.close()
+    case .silence:
+      candidate.close()
+      refused(.silent, certified: names, from: peer)
+    case .claim(let claim):
+      guard let connection = candidate.connection() else { return candidate.close() }
+      do throws(HubRefusal) {
+        let name = try name(in: claim, certified: names)
+        let upstream = try upstream(name, address, names == nil ? HubPeer(peer) : nil)
         connection.title = claim.title?.text
-        return upstream.adopt(connection)
+        gateways += 1
+        connection.closed.assumeIsolated().whenComplete { _ in self.gateways -= 1 }
+        upstream.adopt(connection)
+      } catch {
+        connection.drain(telling: "\(error)")
+        refused(error, certified: names, from: peer)
       }
-    } catch {
-      return refuse(connection, "\(claimed), and \(error.message)", &crowds)
     }
-    refuse(connection, "\(claimed), which is not one of the devices, or is taken", &unknownGateways)
   }
 
-  /// Ends the connection of a gateway, which gets the reason too.
-  private func refuse(_ connection: HTTP2ClientConnection, _ reason: String, _ log: inout SparseLog) {
-    let text = "Refused gateway: \(reason)."
-    connection.drain(telling: text)
-    tell("\(text)", &log, [:])
+  /// Returns the name that a gateway may use. The names of its certificate take precedence over its claim.
+  private func name(in claim: DeviceClaim, certified names: [String]?) throws(HubRefusal) -> DeviceName {
+    switch claim.claimed {
+    case .none: throw .noName
+    case .unusable(let text, let problem): throw .unusableName(text, problem)
+    case .usable(let name):
+      if let names, !isCertified(name, by: names) { throw .uncertified(name, certified: names) }
+      return name
+    }
   }
 
-  /// How many names of a certificate are logged.
-  private static let mostShown = 5
+  // MARK: Refusals
 
-  /// Logs an event that any peer that can dial may cause: at a limited rate, with the number of repetitions.
-  private func tell(_ message: Logger.Message, _ log: inout SparseLog, _ facts: Logger.Metadata) {
-    guard let keptBack = log.admit(at: eventLoop.now) else { return }
-    var metadata = facts
-    metadata["link"] = "\(name)"
-    if keptBack > 0 { metadata["repeated"] = "\(keptBack)" }
-    logger.warning(message, metadata: metadata)
+  private func refused(_ refusal: HubRefusal, certified names: [String]?, from peer: SocketAddress?) {
+    let refusal = ClientRefusal(of: peer, names: names?.map(\.visible) ?? [], reason: "\(refusal)")
+    var facts: Logger.Metadata = ["link": "\(name)", "peer": "\(refusal.address ?? "this machine")"]
+    if !refusal.names.isEmpty { facts["certificate"] = "\(refusal.names.joined(separator: " "))" }
+    let level: Logger.Level
+    switch refusals.note(refusal, at: eventLoop.now) {
+    case .line(let repeated):
+      level = .warning
+      if repeated > 0 { facts["repeated"] = "\(repeated)" }
+    case .repetition:
+      level = .debug
+    }
+    logger.log(level: level, "Refused gateway: \(refusal.reason).", metadata: facts)
+  }
+
+  /// Records a refusal that the transport has logged.
+  private func note(_ refusal: ClientRefusal) {
+    var refusal = refusal
+    for (quoted, shown) in wordings { refusal.reason = refusal.reason.replacing(quoted, with: shown) }
+    refusals.note(refusal, at: eventLoop.now)
   }
 }

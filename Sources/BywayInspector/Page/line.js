@@ -7,7 +7,7 @@ import { gaps } from "./store.js";
 
 const STATES = {
   idle: "not used yet", opening: "opening", up: "up", interrupted: "interrupted", closed: "closed, opens on request",
-  down: "down",
+  down: "down", refused: "refused",
   waiting: "waiting for its gateway", standingBy: "ready, not in use",
 };
 const EVENTS = {
@@ -24,7 +24,7 @@ const since = (link, now) => (link.since && now - link.since >= 1000 ? ` for ${d
 
 /** The bytes of the last second, both ways; 0 if none were counted lately, `undefined` if there is no count or the link is not up. */
 function lately(link, now) {
-  if (!link.line || link.state === "interrupted" || link.state === "down") return undefined;
+  if (!link.line || ["interrupted", "down", "refused"].includes(link.state)) return undefined;
   const sample = link.samples.at(-1);
   return sample && now - sample[0] < 2500 ? { up: sample[1], down: sample[2] } : { up: 0, down: 0 };
 }

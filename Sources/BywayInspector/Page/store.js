@@ -217,7 +217,7 @@ export function gaps(link, now) {
     } else if (event.kind === "closed") open = undefined;
   }
   // A closed link that is not needed has no gap.
-  if (open && ["interrupted", "opening", "down", "waiting"].includes(link.state)) found.push({
+  if (open && ["interrupted", "opening", "down", "refused", "waiting"].includes(link.state)) found.push({
     from: open.at, to: now, reason: open.reason, link: link.name,
   });
   return found;

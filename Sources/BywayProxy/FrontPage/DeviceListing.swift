@@ -49,15 +49,23 @@ struct DeviceListing: Sendable, Hashable {
   }
 
   let devices: [Device]
+  /// Empty for readers that may not know who dials.
+  let hubs: [HubReport]
   /// The content while there are no devices.
   let beginning: Beginning?
 
-  init(_ entries: [DeviceEntry], at place: DevicePlace, beginning: Beginning? = nil) {
+  init(_ entries: [DeviceEntry], hubs: [HubReport] = [], at place: DevicePlace, beginning: Beginning? = nil) {
     devices = entries.map { Device($0, at: place) }
+    self.hubs = hubs
     self.beginning = beginning
   }
 
-  var json: JSON { ["schema": 1, "devices": .array(devices.map(\.json)), "ports": beginning?.json] }
+  var json: JSON {
+    [
+      "schema": 1, "devices": .array(devices.map(\.json)), "hubs": hubs.isEmpty ? nil : .array(hubs.map(\.json)),
+      "ports": beginning?.json,
+    ]
+  }
 }
 
 extension DeviceListing.Device {

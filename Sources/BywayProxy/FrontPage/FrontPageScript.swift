@@ -9,8 +9,8 @@ enum FrontPageScript {
     // For fewer devices, a search is no help.
     const SEARCHED = 6;
 
-    function localTimes(row) {
-      for (const time of row.querySelectorAll("time")) time.textContent = new Date(time.dateTime).toLocaleString();
+    function localTimes(part) {
+      for (const time of part.querySelectorAll("time")) time.textContent = new Date(time.dateTime).toLocaleString();
     }
 
     function prepare(row) {
@@ -72,6 +72,8 @@ enum FrontPageScript {
         if (focused !== undefined && focused === now.dataset.key) now.querySelector("a").focus();
       }
       byId("begin").replaceChildren(...page.getElementById("begin").childNodes);
+      byId("hubs").replaceChildren(...page.getElementById("hubs").childNodes);
+      localTimes(byId("hubs"));
       document.querySelector("table").hidden = body.rows.length === 0;
       states();
       filter();
@@ -97,6 +99,7 @@ enum FrontPageScript {
     }
 
     for (const row of body.rows) prepare(row);
+    localTimes(byId("hubs"));
     states();
     filter();
     byId("search").addEventListener("input", filter);

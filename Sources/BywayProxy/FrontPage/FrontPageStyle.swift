@@ -7,6 +7,7 @@ enum FrontPageStyle {
     body { font: 1rem/1.5 system-ui, sans-serif; margin: 0 }
     main { max-width: 76rem; margin: 6vh auto; padding: 0 1.25rem }
     h2 { font-size: 1.1rem; margin-top: 2rem }
+    h3 { font-size: 1rem; font-weight: 500; color: var(--quiet); margin-bottom: 0 }
     table { border-collapse: collapse; width: 100%; table-layout: fixed }
     th, td { text-align: left; vertical-align: top; padding: 0.5rem 1.25rem 0.5rem 0; border-bottom: 1px solid var(--edge);
       overflow-wrap: break-word; unicode-bidi: isolate }

@@ -1,3 +1,4 @@
+import BywayDevices
 import BywayPrimitives
 
 /// The HTML page of the list of devices. It is complete without scripts; with them it follows changes and can be searched.
@@ -31,6 +32,7 @@ enum FrontPageText {
     </tbody>
     </table>
     <p id="found" role="status"></p>
+    <div id="hubs">\(listing.hubs.map(hub).joined(separator: "\n"))</div>
     <p id="live" role="status"></p>
     </main>
     </body>
@@ -55,6 +57,26 @@ enum FrontPageText {
       <th role="rowheader"><a href="\(url)">\(title)</a>\(name)</th>\
       <td role="cell"><span class="state">\(words(device.state))</span>\(reason)\(remedy)</td>\
       <td role="cell">\(links)</td><td role="cell"><span class="label">Last seen </span>\(seen)</td></tr>
+      """
+  }
+
+  // MARK: Hubs
+
+  private static func hub(_ hub: HubReport) -> String {
+    let gateways = hub.gateways == 1 ? "1 gateway is connected" : "\(hub.gateways) gateways are connected"
+    let refusals = hub.refusals.map { "<li>\(refusal($0))</li>" }.joined(separator: "\n")
+    let list = refusals.isEmpty ? "" : "\n<h3>Refused lately</h3>\n<ul>\n\(refusals)\n</ul>"
+    return "<h2>Hub \(code(hub.address))</h2>\n<p>\(gateways).</p>\(list)"
+  }
+
+  private static func refusal(_ refusal: HubReport.Refusal) -> String {
+    let peer = (refusal.refusal.address ?? "this machine").escapedForHTML
+    let names = refusal.refusal.names.map { code($0) }.joined(separator: " ")
+    let time = CalendarTime(secondsSinceEpoch: refusal.at).utc
+    let count = refusal.count == 1 ? "" : "\(refusal.count) times, last "
+    return """
+      <strong>\(peer)</strong>\(names.isEmpty ? "" : ", certificate for \(names)")<br>\(refusal.refusal.reason.escapedForHTML)\
+      <br><small>\(count)<time datetime="\(time)">\(time)</time></small>
       """
   }
 

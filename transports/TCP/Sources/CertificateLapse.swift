@@ -2,7 +2,7 @@ import BywayPrimitives
 import NIOSSL
 
 /// A certificate of this end that is not valid now.
-enum CertificateLapse {
+enum CertificateLapse: Sendable, Hashable {
   /// Seconds since the epoch.
   case expired(at: Int)
   case notYetValid(until: Int)

@@ -76,16 +76,19 @@ struct TLSOptions {
   }
 
   /// Logs a warning if this end's certificate is not valid now: the other end refuses it, and only its user would see that.
-  func warnOfExpiry(_ logger: Logger) {
+  /// - Parameter lapses: the warnings of earlier attempts, which are not repeated; `nil`: there is only one.
+  func warnOfExpiry(_ logger: Logger, _ lapses: LapseLog? = nil) {
     guard let identity, let certificate = try? certificates("cert", identity.cert).first else { return }
-    switch CertificateLapse(certificate) {
+    let lapse = CertificateLapse(certificate)
+    let level = lapses?.level(of: lapse, in: identity.cert) ?? .warning
+    switch lapse {
     case .expired(let time)?:
-      logger.warning(
-        "This end's certificate has expired: renew it",
+      logger.log(
+        level: level, "This end's certificate has expired: renew it",
         metadata: ["file": "\(identity.cert)", "expired": "\(CalendarTime(secondsSinceEpoch: time).utc)"])
     case .notYetValid(let time)?:
-      logger.warning(
-        "This end's certificate is not valid yet",
+      logger.log(
+        level: level, "This end's certificate is not valid yet",
         metadata: ["file": "\(identity.cert)", "begins": "\(CalendarTime(secondsSinceEpoch: time).utc)"])
     case nil: break
     }

@@ -16,6 +16,7 @@ public struct TLSTransport: Transport {
   public let crossesNetwork = true
   public let options = TLSOptions.all
   private let handshakeLimit: TimeAmount
+  private let lapses = LapseLog()
 
   /// Creates a transport. The certificates and keys are in the addresses.
   /// - Parameter handshakeLimit: the time for the handshake of an accepted connection. A client that only connects must not
@@ -80,7 +81,7 @@ public struct TLSTransport: Transport {
     _ files: TLSFiles, to address: LinkAddress, context: LinkContext
   ) async throws -> any Channel {
     let (endpoint, tls) = (files.endpoint, files.context)
-    files.options.warnOfExpiry(context.logger)
+    files.options.warnOfExpiry(context.logger, lapses)
     let name = files.options.name ?? endpoint.host
     let deadline = context.deadline
     let begin: @Sendable (any Channel) -> EventLoopFuture<(any Channel, EventLoopFuture<String?>)> = { channel in
@@ -121,7 +122,7 @@ public struct TLSTransport: Transport {
     let bind = try Self.bindAddress(address, options)
     let tls = Mutex(try options.serverContext())
     let queue = ChannelQueue()
-    let log = HandshakeLog(context.logger)
+    let log = HandshakeLog(context.logger, refused: context.refused)
     options.warnOfExpiry(context.logger)
     let reread: @Sendable () throws -> @Sendable () -> Void = {
       let renewed = try options.serverContext()

@@ -1,0 +1,18 @@
+import Testing
+
+@testable import TCPTransport
+
+@Suite("Warnings about expired certificates") struct LapseLogTests {
+  @Test("an end that dials again warns once of each lapse, and again after the certificate was valid")
+  func once() {
+    let log = LapseLog()
+    #expect(log.level(of: .expired(at: 1), in: "a") == .warning)
+    #expect(log.level(of: .expired(at: 1), in: "a") == .debug)
+    #expect(log.level(of: .expired(at: 1), in: "b") == .warning)
+    #expect(log.level(of: .notYetValid(until: 1), in: "a") == .warning)
+    _ = log.level(of: nil, in: "a")
+    #expect(log.level(of: .notYetValid(until: 1), in: "a") == .warning)
+    for number in 0..<1_000 { _ = log.level(of: .expired(at: 2), in: "\(number)") }
+    #expect(log.level(of: .expired(at: 2), in: "999") == .debug)
+  }
+}
