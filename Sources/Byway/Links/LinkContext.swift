@@ -17,6 +17,8 @@ public struct LinkContext: Sendable {
   package var journal: LinkJournal?
   /// Additional environment variables of programs that `connect` starts.
   package var environment: [String: String] = [:]
+  /// The list of the programs that `connect` starts, for their owner.
+  package var programs: StartedPrograms?
 
   /// Creates the context of one call.
   /// - Parameters:
