@@ -160,6 +160,7 @@ class Flow:
     def __init__(self, request):
         self.request = request
         self.response = None
+        self.notes = []
 
     def reply(self, status, headers=None, body=b""):
         """Answers the request. In the hook `request` it is then not sent on."""
@@ -168,7 +169,11 @@ class Flow:
         self.response._given = None
 
     def note(self, text):
-        """Writes a line about this request, which Byway puts into its log."""
+        """Writes a line about this request, which Byway puts into its log, and into the record of the exchange.
+
+        A note that comes after the head of the response is only in the log.
+        """
+        self.notes.append(" ".join(str(text).split()))
         print(f"{self.request.method} {self.request.path}: {text}", file=sys.stderr, flush=True)
 
 
@@ -226,7 +231,9 @@ class _Addon:
                 flow.response = Response(status, headers, Body(sent))
             if self.response_hook:
                 await self.response_hook(flow)
-            stream.send_headers(flow.response._fields())
+            # A value of a field is bytes: UTF-8.
+            notes = [("byway-note", note.encode().decode("latin-1")) for note in flow.notes]
+            stream.send_headers(flow.response._fields() + notes)
             await stream.send_body(flow.response.body)
         except asyncio.CancelledError:
             stream.reset(CANCEL)
