@@ -139,7 +139,8 @@ let package = Package(
       ["Byway", "BywayHTTPWire", "BywayPrimitives", "CBywayZlib", nioCore, nioPosix, httpTypes, logging, crypto]),
     // Interceptors that are programs of their own.
     source(
-      "BywayPlugins", ["Byway", "BywayInterceptors", "BywayProxy", nioCore, nioPosix, httpTypes, logging], small),
+      "BywayPlugins",
+      ["Byway", "BywayInterceptors", "BywayProxy", "BywayPrimitives", nioCore, nioPosix, httpTypes, logging], small),
     source(
       "BywayTLSInterception",
       ["Byway", "BywayProxy", "BywayTLS", "BywayHTTPWire", nioCore, nioSSL, logging, crypto, x509, asn1],
@@ -472,8 +473,8 @@ let package = Package(
     tests(
       "BywayCommandTests",
       [
-        "Byway", "BywayCommand", "BywayDevices", "BywayLineEmulation", "BywayLineLayer", "BywayPrimitives", "TestPeers",
-        "byway",
+        "Byway", "BywayCommand", "BywayDevices", "BywayLineEmulation", "BywayLineLayer", "BywayPlugins",
+        "BywayPrimitives", "TestPeers", "byway",
         "LoopbackTransport", "ProcessTransport",
         "TCPTransport", "UnixTransport", "TestTools", nioCore, nioPosix, httpTypes, logging, argumentParser,
       ]),

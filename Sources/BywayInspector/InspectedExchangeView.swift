@@ -53,7 +53,8 @@ struct InspectedExchangeView: Sendable {
       "carriedBytes": record.carriedBytes == inspected.responseBody.count ? nil : .number(record.carriedBytes),
       "attempts": record.attempts > 1 ? .number(record.attempts) : nil,
       "requestBytes": .number(inspected.requestBody.count), "responseBytes": .number(inspected.responseBody.count),
-      "failure": inspected.failure.map(\.json), "cache": Self.cache(given), "from": Self.source(of: inspected),
+      "notes": Self.notes(record), "failure": inspected.failure.map(\.json), "cache": Self.cache(given),
+      "from": Self.source(of: inspected),
     ]
     if case .object(let members) = summary { return members }
     return []
@@ -102,6 +103,11 @@ struct InspectedExchangeView: Sendable {
     ]
     guard case .object(let members) = more else { return json(inspected) }
     return .object(self.members(of: inspected, isWhole: true) + members)
+  }
+
+  private static func notes(_ record: ExchangeRecord) -> JSON? {
+    record.notes.isEmpty
+      ? nil : .array(record.notes.map { ["plugin": .string($0.plugin), "text": .string($0.text)] })
   }
 
   private func messages(of inspected: InspectedExchange) -> JSON? {
@@ -164,6 +170,7 @@ struct InspectedExchangeView: Sendable {
     exchange.requestBody = inspected.requestBody.content
     exchange.responseBody = inspected.responseBody.content
     exchange.failure = inspected.failure?.message
+    exchange.notes = record.notes
     let end = record.ended ?? .now()
     let answered = record.answered ?? end
     let sent = min(record.requestEnded ?? answered, answered)

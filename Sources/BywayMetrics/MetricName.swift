@@ -114,6 +114,24 @@ extension MetricName {
     "byway.link.line.resumes", .counter, .none, link,
     "How often a session was resumed after its line had been lost.")
 
+  // MARK: Plugins
+
+  private static let plugin = ["plugin"]
+
+  package static let pluginUp = MetricName(
+    "byway.plugin.up", .gauge, .none, plugin, "1 while the plugin runs or has answered, else 0.")
+  package static let pluginActive = MetricName(
+    "byway.plugin.active_requests", .gauge, .none, plugin, "Requests at the plugin that have not ended.")
+  package static let pluginRequests = MetricName(
+    "byway.plugin.requests", .counter, .none, plugin, "Requests in the plugin's scope.")
+  package static let pluginFailures = MetricName(
+    "byway.plugin.failures", .counter, .none, ["plugin", "error.type"], "Requests whose plugin failed.")
+  package static let pluginRestarts = MetricName(
+    "byway.plugin.restarts", .counter, .none, plugin, "How often the plugin's program was started again.")
+  package static let pluginTime = MetricName(
+    "byway.plugin.time", .counter, .seconds, plugin,
+    "Time that the plugin itself took until the heads of its responses.")
+
   // MARK: The process
 
   package static let residentMemory = MetricName(
@@ -141,7 +159,7 @@ extension MetricName {
     responseBytes, waiting, resends, linkUp, linkOpenings, linkLosses, linkFailures, lineRoundTrip, lineRate,
     lineSentBytes, lineReceivedBytes, lineSentFrames,
     lineReceivedFrames, lineRepeatedFrames, lineDamagedFrames, lineRefusedFrames, lineForeignBytes, lineCorrectedBytes,
-    lineResumes,
+    lineResumes, pluginUp, pluginActive, pluginRequests, pluginFailures, pluginRestarts, pluginTime,
     residentMemory, heldMemory, heldMemoryLimit, heldMemoryRefusals, openDescriptors,
     startTime, processorTime, build, lostLines,
   ]

@@ -1,3 +1,4 @@
+import Byway
 import BywayInterceptors
 import HTTPTypes
 
@@ -6,4 +7,9 @@ extension HTTPField.Name {
   static let exchange = known("byway-exchange")
   /// The address of the next hop.
   static let next = known("byway-next")
+  /// A remark of the plugin about a response, for the record of the exchange.
+  static let note = known("byway-note")
+
+  /// Whether the name is one of those that Byway's hops use among themselves.
+  var isByways: Bool { canonicalName.hasPrefix("byway-") }
 }

@@ -27,6 +27,16 @@ package final class Plugin: Interceptor {
       self.upgrades = upgrades
       self.logger = logger
     }
+
+    /// Whether Byway starts it.
+    var isProgram: Bool { link.address.scheme == "exec" }
+  }
+
+  private struct State {
+    var service: Task<PluginService, any Error>?
+    var figures = PluginFigures()
+    /// The time for its exchanges since it was removed from the configuration; `nil` before.
+    var drain: Duration?
   }
 
   /// The number of bytes of a body that are kept, so that the request can go on without the plugin.
@@ -34,7 +44,7 @@ package final class Plugin: Interceptor {
 
   package let settings: PluginSettings
   private let place: Place
-  private let service = Mutex<Task<PluginService, any Error>?>(nil)
+  private let state = Mutex(State())
   private let log = SharedSparseLog()
 
   package var scope: Scope { settings.scope }
@@ -46,15 +56,11 @@ package final class Plugin: Interceptor {
     self.place = place
   }
 
-  /// The number of exchanges that have not ended.
-  package var runningExchanges: Int {
-    get async { (try? await service.withLock { $0 }?.value.exchanges.count) ?? 0 }
-  }
-
   package func intercept(_ request: Request, next: Next) async throws -> Response {
     // The bytes of a tunnel are no messages: a plugin gets one only if its scope says so.
     let isTunnel = request.head.method == .connect && request.head.extendedConnectProtocol == nil
     if isTunnel, !scope.methods.contains(.connect) { return try await next(request) }
+    state.withLock { $0.figures.requests += 1 }
     var request = request
     var kept: KeptBody?
     if settings.onFailure == .bypass {
@@ -62,12 +68,13 @@ package final class Plugin: Interceptor {
       request.body = body.body
       kept = body
     }
-    let exchange = PluginExchange(request, next: next, timeout: settings.timeout)
+    let exchange = PluginExchange(request, next: next, settings)
     do {
       return try await respond(to: request, exchange, on: next.exchanges?.eventLoop)
     } catch {
       let hasForwarded = exchange.close()
-      let failure = try self.failure(error, of: request, isLate: exchange.isLate, hasForwarded: hasForwarded)
+      let (failure, kind) = try self.failure(error, of: request, exchange.failing, hasForwarded: hasForwarded)
+      state.withLock { $0.figures.failures[kind, default: 0] += 1 }
       let isSafe = !hasForwarded || RetryRules.permit(Self.lost, request: request.head)
       let bypasses = isSafe && kept?.isRepeatable == true
       tell(failure, bypasses)
@@ -79,29 +86,43 @@ package final class Plugin: Interceptor {
   private func respond(
     to request: Request, _ exchange: PluginExchange, on eventLoop: (any EventLoop)?
   ) async throws -> Response {
-    let service = try await service(on: eventLoop)
+    let (service, drain) = try await service(on: eventLoop)
     if let token = request.head.headerFields[.exchange], service.exchanges[token] != nil {
+      state.withLock { $0.figures.failures[.loop, default: 0] += 1 }
       throw BywayError(
         .loopDetected,
         "The plugin \(settings.name) has sent a request to this hop itself, not to its next hop \(service.next).",
         processing: .none)
     }
     let entry = service.exchanges.add(exchange)
-    var sent = Request(request.head, body: request.body.paced(by: exchange), deadline: request.deadline)
-    sent.onInformational = request.onInformational
-    sent.head.headerFields[.proxyAuthorization] = nil
-    sent.head.headerFields[.exchange] = entry.token
-    sent.head.headerFields[.next] = service.next
-    let complete = sent
-    let attempt = Task(executorPreference: service.executor) { try await service.client.send(complete) }
+    // An earlier interceptor had the request while this one was removed.
+    if let drain { Task { await shutDown(within: drain) } }
+    let sent = prepared(request, exchange, entry.token, service)
+    let attempt = Task(executorPreference: service.executor) { try await service.client.send(sent) }
     exchange.watch(attempt, on: service.client.eventLoop)
-    let response = try await withTaskCancellationHandler {
+    var response = try await withTaskCancellationHandler {
       try await attempt.value
     } onCancel: {
       attempt.cancel()
     }
     exchange.settle()
+    if exchange.failing != nil { throw CancellationError() }
+    state.withLock { $0.figures.answered(in: exchange.ownTime) }
+    try exchange.check(response.head.headerFields)
+    for note in PluginNotes.take(from: &response.head.headerFields) { request.note(note, by: settings.name) }
     return Response(response.head, body: response.body.holding(entry))
+  }
+
+  /// Returns the request for the plugin.
+  private func prepared(
+    _ request: Request, _ exchange: PluginExchange, _ token: String, _ service: PluginService
+  ) -> Request {
+    var sent = Request(request.head, body: request.body.paced(by: exchange), deadline: request.deadline)
+    sent.onInformational = request.onInformational
+    sent.head.headerFields[.proxyAuthorization] = nil
+    sent.head.headerFields[.exchange] = token
+    sent.head.headerFields[.next] = service.next
+    return sent
   }
 
   // MARK: Failures
@@ -111,20 +132,29 @@ package final class Plugin: Interceptor {
   /// Returns the failure of the plugin.
   /// - Throws: An error that is not the plugin's.
   private func failure(
-    _ error: any Error, of request: Request, isLate: Bool, hasForwarded: Bool
-  ) throws -> BywayError {
-    let error = BywayError(error)
+    _ thrown: any Error, of request: Request, _ failing: PluginExchange.Failing?, hasForwarded: Bool
+  ) throws -> (BywayError, PluginFigures.Failure) {
+    let error = BywayError(thrown)
     if Task.isCancelled || error.code == .loopDetected { throw error }
     if let deadline = request.deadline, deadline <= .now() { throw error }
     let processing = hasForwarded ? BywayError.Processing.possible : .none
-    guard isLate else {
-      return BywayError(
-        .pluginFailed, "The plugin \(settings.name) did not answer: \(error.message)", processing: processing,
-        cause: error)
+    func failure(_ message: String, cause: (any Error)? = nil) -> BywayError {
+      BywayError(.pluginFailed, message, processing: processing, cause: cause)
     }
-    return BywayError(
-      .pluginFailed, "The plugin \(settings.name) did not answer within \(settings.timeout.inSeconds).",
-      processing: processing)
+    if let refusal = thrown as? ForwardingRules.Refusal {
+      return (failure(PluginExchange.explain(refusal, of: settings.name).message), .refused)
+    }
+    switch failing {
+    case .refused(let refusal):
+      return (failure(PluginExchange.explain(refusal, of: settings.name).message), .refused)
+    case .late:
+      return (failure("The plugin \(settings.name) did not answer within \(settings.timeout.inSeconds)."), .late)
+    case nil:
+      return (
+        failure("The plugin \(settings.name) did not answer: \(error.message)", cause: error),
+        PluginFigures.Failure(error)
+      )
+    }
   }
 
   private func tell(_ failure: BywayError, _ bypasses: Bool) {
@@ -137,27 +167,89 @@ package final class Plugin: Interceptor {
 
   // MARK: Life cycle
 
-  private func service(on eventLoop: (any EventLoop)?) async throws -> PluginService {
-    let task = service.withLock { task in
-      if let task { return task }
+  /// Starts the program with the daemon, if the settings say so.
+  package func start() async {
+    guard settings.start == .now else { return }
+    do {
+      try await service(on: nil).service.open()
+    } catch {
+      place.logger.warning("A plugin cannot be started", metadata: ["reason": "\(BywayError(error).message)"])
+    }
+  }
+
+  /// - Returns: The service. If the plugin was removed before this service was started, also the time for its exchanges.
+  private func service(on eventLoop: (any EventLoop)?) async throws -> (service: PluginService, drain: Duration?) {
+    let (task, drain) = state.withLock { state in
+      if let task = state.service { return (task, Duration?.none) }
       let started = Task { [place, settings] in
         try await PluginService.start(
-          place, timeout: settings.timeout, on: eventLoop ?? MultiThreadedEventLoopGroup.singleton.any())
+          place, settings, on: eventLoop ?? MultiThreadedEventLoopGroup.singleton.any())
       }
-      task = started
-      return started
+      state.service = started
+      return (started, state.drain)
     }
     do {
-      return try await task.value
+      return (try await task.value, drain)
     } catch {
       // The next request tries again.
-      service.withLock { if $0 == task { $0 = nil } }
+      forget(task)
       throw error
     }
   }
 
+  private func forget(_ task: Task<PluginService, any Error>) {
+    state.withLock { if $0.service == task { $0.service = nil } }
+  }
+
   package func shutDown() async {
-    guard let task = service.withLock({ $0.take() }) else { return }
-    try? await task.value.stop()
+    await shutDown(within: .seconds(30))
+  }
+
+  /// Ends the program when its exchanges have ended, or when the time for that is over.
+  package func shutDown(within drain: Duration) async {
+    let task = state.withLock { state in
+      state.drain = drain
+      return state.service
+    }
+    guard let task else { return }
+    try? await task.value.stop(within: drain)
+    forget(task)
+  }
+
+  // MARK: Status
+
+  /// The number of exchanges that have not ended.
+  package var runningExchanges: Int {
+    get async { (try? await state.withLock(\.service)?.value.exchanges.count) ?? 0 }
+  }
+
+  package var status: PluginStatus {
+    get async {
+      let (task, figures) = state.withLock { ($0.service, $0.figures) }
+      let link = place.link.address.publicName
+      guard let service = try? await task?.value, let status = await service.status else {
+        return PluginStatus(name: settings.name, link: link, state: .notStarted, figures: figures)
+      }
+      let programs = service.programs
+      // Over HTTP/1.1, each concurrent request has a program of its own.
+      let restarts = place.link.framing == .http2 ? max(0, programs.starts - 1) : 0
+      return PluginStatus(
+        name: settings.name, link: link,
+        state: .init(status, isProgram: place.isProgram, start: programs.latestStart),
+        processIDs: programs.processIDs, restarts: restarts, running: service.exchanges.count, figures: figures)
+    }
+  }
+}
+
+extension PluginFigures.Failure {
+  /// The kind of a failure to get a response.
+  init(_ error: BywayError) {
+    self =
+      switch error.code {
+      case .linkUnavailable, .originUnavailable, .originUntrusted, .refused: .unavailable
+      case .protocolViolation, .tooLarge: .invalid
+      case .timedOut: .late
+      default: .lost
+      }
   }
 }

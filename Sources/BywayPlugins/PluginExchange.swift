@@ -12,6 +12,8 @@ final class PluginExchange: Sendable {
     case answered
     /// The plugin was too slow.
     case late
+    /// The plugin has made a change that is not allowed.
+    case refused(ForwardingRules.Refusal)
   }
 
   private struct State {
@@ -20,61 +22,103 @@ final class PluginExchange: Sendable {
     var waits = 0
     /// The time since which the plugin has been waiting for nothing.
     var busySince = NIODeadline.now()
+    /// The time in which it was waiting for nothing before.
+    var busyBefore = TimeAmount.zero
     var hasForwarded = false
     /// Whether the request fails or goes on without the plugin.
     var isClosed = false
+    /// The fields of Byway in the responses of the next hop.
+    var vouched: [HTTPField] = []
     var attempt: Task<Response, any Error>?
     var timer: Scheduled<Void>?
+
+    var busy: TimeAmount { waits == 0 ? busyBefore + (NIODeadline.now() - busySince) : busyBefore }
+
+    mutating func beginWait() {
+      busyBefore = busy
+      waits += 1
+    }
+  }
+
+  /// The end of an exchange without a response of the plugin.
+  enum Failing {
+    case late
+    case refused(ForwardingRules.Refusal)
   }
 
   private let request: Request
   private let next: Next
-  private let timeout: TimeAmount
+  private let settings: PluginSettings
+  private let rules: ForwardingRules
   private let state = Mutex(State())
 
-  init(_ request: Request, next: Next, timeout: TimeAmount) {
+  init(_ request: Request, next: Next, _ settings: PluginSettings) {
     self.request = request
     self.next = next
-    self.timeout = timeout
+    self.settings = settings
+    rules = ForwardingRules(hosts: settings.scope.hosts)
   }
 
-  var isLate: Bool {
+  /// Why this end has given the plugin up; `nil` if it has not.
+  var failing: Failing? {
     state.withLock { state in
-      if case .late = state.phase { true } else { false }
+      switch state.phase {
+      case .awaited, .answered: nil
+      case .late: .late
+      case .refused(let refusal): .refused(refusal)
+      }
     }
   }
+
+  /// The time that the plugin has taken itself, until now.
+  var ownTime: TimeAmount { state.withLock(\.busy) }
 
   // MARK: The next hop
 
   /// Passes a request of the plugin on to the rest of the chain.
   func forward(_ received: Request) async throws -> Response {
+    var sent = request
+    do throws(ForwardingRules.Refusal) {
+      sent.head = try rules.forwarded(received.head, of: request.head)
+    } catch {
+      refuse(error)
+      throw Self.explain(error, of: settings.name)
+    }
     try state.withLock { state in
       if state.isClosed { throw PluginExchanges.ended }
       state.hasForwarded = true
-      state.waits += 1
+      state.beginWait()
     }
     let wait = PluginWait(self)
-    var sent = request
-    sent.head = continued(received.head)
     sent.body = received.body
     sent.onInformational = received.onInformational
-    let response = try await next(sent)
+    var response = try await next(sent)
+    // Only this plugin makes remarks in its name.
+    response.head.headerFields[.note] = nil
+    let vouched = response.head.headerFields.filter(\.name.isByways)
+    if !vouched.isEmpty { state.withLock { $0.vouched += vouched } }
     // A plugin may read all of the response before it answers.
     return Response(response.head, body: response.body.holding(wait))
   }
 
-  /// Returns the head as it continues: it names the plugin's target, and has those properties of the request that a plugin cannot see or
-  /// must not change.
-  private func continued(_ received: HTTPRequest) -> HTTPRequest {
-    var head = received
-    head.scheme = request.head.scheme
-    let fields = request.head.headerFields
-    for name in [HTTPField.Name.exchange, .next] { head.headerFields[name] = nil }
-    for name in [HTTPField.Name.targetForm, .proxyAuthorization] {
-      head.headerFields[name] = nil
-      head.headerFields[fields: name] = fields[fields: name]
+  /// The exchange fails, whatever the plugin answers.
+  private func refuse(_ refusal: ForwardingRules.Refusal) {
+    let attempt = state.withLock { state -> Task<Response, any Error>? in
+      guard case .awaited = state.phase else { return nil }
+      state.phase = .refused(refusal)
+      return state.attempt.take()
     }
-    return head
+    attempt?.cancel()
+  }
+
+  static func explain(_ refusal: ForwardingRules.Refusal, of plugin: String) -> BywayError {
+    BywayError(
+      .pluginFailed, "A message of the plugin \(plugin) was refused: \(refusal.reason).", processing: .none)
+  }
+
+  /// Checks the plugin's own response.
+  func check(_ fields: HTTPFields) throws(ForwardingRules.Refusal) {
+    try rules.check(response: fields, vouched: state.withLock(\.vouched))
   }
 
   // MARK: The deadline
@@ -91,7 +135,7 @@ final class PluginExchange: Sendable {
   private func look(on eventLoop: any EventLoop) {
     let late = state.withLock { state -> Task<Response, any Error>? in
       guard case .awaited = state.phase else { return nil }
-      let rest = state.waits > 0 ? timeout : state.busySince + timeout - .now()
+      let rest = state.waits > 0 ? settings.timeout : state.busySince + settings.timeout - .now()
       if rest > .zero {
         state.timer = eventLoop.scheduleTask(in: rest) { self.look(on: eventLoop) }
         return nil
@@ -123,7 +167,7 @@ final class PluginExchange: Sendable {
   }
 
   func waitBegan() {
-    state.withLock { $0.waits += 1 }
+    state.withLock { $0.beginWait() }
   }
 
   func waitEnded() {

@@ -21,12 +21,18 @@ final class PluginExchanges: Sendable {
     }
   }
 
+  private struct State {
+    var running: [String: PluginExchange] = [:]
+    /// Those that wait for the end of all exchanges.
+    var waiters: [AsyncStream<Void>.Continuation] = []
+  }
+
   static let ended = BywayError(
     .forbidden, "The exchange of this request has ended, or never began here.", processing: .none)
 
-  private let running = Mutex<[String: PluginExchange]>([:])
+  private let state = Mutex(State())
 
-  var count: Int { running.withLock(\.count) }
+  var count: Int { state.withLock(\.running.count) }
 
   func add(_ exchange: PluginExchange) -> Entry {
     // 128 bits of the system's generator, which nobody can guess.
@@ -34,15 +40,32 @@ final class PluginExchanges: Sendable {
       let digits = String(number, radix: 16)
       return String(repeating: "0", count: 16 - digits.count) + digits
     }.joined()
-    running.withLock { $0[token] = exchange }
+    state.withLock { $0.running[token] = exchange }
     return Entry(token, exchange, self)
   }
 
   private func remove(_ token: String) {
-    _ = running.withLock { $0.removeValue(forKey: token) }
+    let waiters = state.withLock { state in
+      state.running[token] = nil
+      guard state.running.isEmpty else { return [AsyncStream<Void>.Continuation]() }
+      defer { state.waiters = [] }
+      return state.waiters
+    }
+    for waiter in waiters { waiter.finish() }
   }
 
-  subscript(token: String) -> PluginExchange? { running.withLock { $0[token] } }
+  /// Waits until there are none, or until the task is cancelled.
+  func untilEmpty() async {
+    let (end, waiter) = AsyncStream.makeStream(of: Void.self)
+    let isEmpty = state.withLock { state in
+      if !state.running.isEmpty { state.waiters.append(waiter) }
+      return state.running.isEmpty
+    }
+    if isEmpty { return }
+    for await _ in end {}
+  }
+
+  subscript(token: String) -> PluginExchange? { state.withLock { $0.running[token] } }
 
   /// Handles a request at the next hop.
   func forward(_ request: Request) async throws -> Response {

@@ -1,5 +1,7 @@
 import Byway
+import BywayPrimitives
 import BywayProxy
+import Glibc
 import HTTPTypes
 import Logging
 import NIOCore
@@ -8,21 +10,21 @@ import NIOCore
 final class PluginService: Sendable {
   /// The maximum number of the plugin's connections to its next hop.
   private static let connectionLimit = 1024
-  /// How long exchanges may continue after the plugin was removed.
-  private static let drain = TimeAmount.seconds(30)
+  /// How long a program may take to end after each request to do so: the end of its input, SIGTERM, SIGKILL.
+  private static let grace = Duration.seconds(2)
 
   let client: ExchangeClient
   let executor: LoopExecutor
   /// The address of the next hop.
   let next: String
   let exchanges: PluginExchanges
+  let programs: StartedPrograms
   private let upstream: OwnedUpstream
   private let acceptor: Acceptor
 
   /// Listens at the next hop. The plugin is dialed by the first request.
-  /// - Parameter timeout: the time that the plugin may take, half of it to start.
   static func start(
-    _ place: Plugin.Place, timeout: TimeAmount, on eventLoop: any EventLoop
+    _ place: Plugin.Place, _ settings: PluginSettings, on eventLoop: any EventLoop
   ) async throws -> PluginService {
     let exchanges = PluginExchanges()
     let executor = LoopExecutor(eventLoop)
@@ -39,32 +41,38 @@ final class PluginService: Sendable {
         handler: AsyncExchangeHandler(on: executor, isLast: false) { try await exchanges.forward($0) },
         configuration: configuration)
     }
-    let patience = TimeAmount.nanoseconds(timeout.nanoseconds / 2)
-    return PluginService(place, exchanges, acceptor, executor, patience: patience)
+    return PluginService(place, settings, exchanges, acceptor, executor)
   }
 
   private init(
-    _ place: Plugin.Place, _ exchanges: PluginExchanges, _ acceptor: Acceptor, _ executor: LoopExecutor,
-    patience: TimeAmount
+    _ place: Plugin.Place, _ settings: PluginSettings, _ exchanges: PluginExchanges, _ acceptor: Acceptor,
+    _ executor: LoopExecutor
   ) {
     self.exchanges = exchanges
     self.acceptor = acceptor
-    next = acceptor.addresses.first?.place ?? place.next.address.place
-    let dialer = Dialer(place.link, environment: ["BYWAY_NEXT": next], logger: place.logger)
-    let upstream = Self.upstream(place, dialer, patience, on: executor.eventLoop)
-    self.upstream = OwnedUpstream(upstream, on: executor.eventLoop)
     self.executor = executor
+    next = acceptor.addresses.first?.place ?? place.next.address.place
+    programs = StartedPrograms(name: settings.name)
+    let dialer = Dialer(
+      place.link, environment: ["BYWAY_NEXT": next], programs: programs, logger: place.logger)
+    let upstream = Self.upstream(place, settings, dialer, on: executor.eventLoop)
+    self.upstream = OwnedUpstream(upstream, on: executor.eventLoop)
     client = ExchangeClient(upstream, on: executor)
   }
 
   private static func upstream(
-    _ place: Plugin.Place, _ dialer: Dialer, _ patience: TimeAmount, on eventLoop: any EventLoop
+    _ place: Plugin.Place, _ settings: PluginSettings, _ dialer: Dialer, on eventLoop: any EventLoop
   ) -> any Upstream {
+    // Half of the plugin's time is for its start.
+    let patience = TimeAmount.nanoseconds(settings.timeout.nanoseconds / 2)
     // A program is started again until then. A server that is down is a failure at once, but may be slow to answer.
-    let isProgram = place.link.address.scheme == "exec"
+    let isProgram = place.isProgram
     switch place.link.framing {
     case .http1:
       var configuration = HTTP1Upstream.Configuration.defaults
+      configuration.repetition = .unprocessed
+      // A kept connection may be closing. It is not used where another one costs little, because a request lost on it is not repeated.
+      configuration.reuse = isProgram ? .forAll : .forRepeatable
       configuration.patience = isProgram ? patience : .zero
       configuration.connectTimeout = patience
       // The plugin waits for the target, whose own deadlines count.
@@ -74,6 +82,8 @@ final class PluginService: Sendable {
         dialer: dialer, on: eventLoop, hop: nil, configuration: configuration, logger: place.logger)
     case .http2:
       var configuration = HTTP2Upstream.Configuration.defaults
+      configuration.repetition = .unprocessed
+      configuration.isKeptOpen = settings.start == .now
       configuration.patience = isProgram ? patience : .zero
       configuration.connectTimeout = patience
       configuration.farEnd = .gateway
@@ -82,8 +92,29 @@ final class PluginService: Sendable {
     }
   }
 
-  func stop() async {
+  /// Starts the program.
+  func open() {
+    upstream.open()
+  }
+
+  var status: UpstreamStatus? {
+    get async { await upstream.status }
+  }
+
+  /// Ends when all exchanges have ended, or when the time for that is over. Then the program ends.
+  func stop(within drain: Duration) async {
+    upstream.retire()
+    await limited(drain) { [exchanges] in await exchanges.untilEmpty() }
     await upstream.shutDown()
-    await acceptor.stop(within: Self.drain)
+    await acceptor.stop(within: .zero)
+    for signal in [nil, SIGTERM, SIGKILL] {
+      if programs.processIDs.isEmpty { return }
+      if let signal { programs.signal(signal) }
+      await limited(Self.grace) { [programs] in await programs.untilNoneRuns() }
+    }
+  }
+
+  private func limited(_ limit: Duration, _ wait: @escaping @Sendable () async -> Void) async {
+    try? await withTimeLimit(limit, throwing: CancellationError()) { await wait() }
   }
 }

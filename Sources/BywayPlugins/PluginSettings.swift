@@ -11,11 +11,19 @@ package struct PluginSettings: Sendable, Hashable {
     case bypass
   }
 
+  /// When its program is started.
+  package enum Start: String, Sendable, CaseIterable {
+    case firstUse = "first-use"
+    /// With the daemon, and again whenever it has ended.
+    case now
+  }
+
   /// The name in messages and logs.
   package var name: String
   /// The requests that the plugin gets.
   package var scope = Scope.everything
   package var onFailure = FailurePolicy.refuse
+  package var start = Start.firstUse
   /// The time that the plugin itself may take until the head of its response. The time in which it waits for the next hop, or for the
   /// client's request, does not count.
   package var timeout = TimeAmount.seconds(30)

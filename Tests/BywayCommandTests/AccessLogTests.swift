@@ -71,6 +71,20 @@ import Testing
     #expect(found.first?.10 == "000000000000000100000000000000ab")
   }
 
+  @Test("the JSON format has the notes of plugins, escaped")
+  func notes() async throws {
+    let log = try accessLog(.json)
+    var noted = record([":method": "GET", ":path": "/"])
+    noted.notes = [.init(plugin: "stamp", text: "page \"7\""), .init(plugin: "other", text: "x")]
+    log.exchangeEnded(noted)
+    log.exchangeEnded(record([":method": "GET", ":path": "/"]))
+    await log.finish()
+    let lines = try lines()
+    let notes: JSON = [["plugin": "stamp", "text": "page \"7\""], ["plugin": "other", "text": "x"]]
+    #expect(try #require(JSON(parsing: lines[0]))["notes"] == notes, "\(lines)")
+    #expect(try #require(JSON(parsing: lines[1]))["notes"] == nil)
+  }
+
   @Test("the combined format has a column for the user name, with blanks in the name escaped")
   func users() async throws {
     let cases = [("alice", "alice"), ("Carol \"M\u{FC}", #"Carol\x20\"M\xc3\xbc"#)]

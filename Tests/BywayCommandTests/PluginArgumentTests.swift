@@ -46,7 +46,8 @@ import UnixTransport
     "a wrong option is reported with what to write",
     arguments: [
       ("path=api", "slash"), ("on-failure=ignore", "on-failure=refuse"), ("timeout=0", "timeout=30"),
-      ("timeout=soon", "timeout=30"), ("method=%20", "method"), ("scheme=ftp", "scheme=https"), ("as=a%20b", "as="),
+      ("timeout=soon", "timeout=30"), ("start=later", "start=now"), ("start=now", "exec:"), ("method=%20", "method"),
+      ("scheme=ftp", "scheme=https"), ("as=a%20b", "as="),
       ("host=a%20b", "host="), ("open=listen", "open=listen"), ("paths=/a", "paths"), ("path=", "path="),
     ])
   func mistakes(_ option: String, _ hint: String) {

@@ -22,9 +22,11 @@ import Testing
   }
 
   private func counts(_ observation: DaemonObservation) -> [Substring] {
-    String(decoding: observation.metricsText(of: [], connections: [:]), as: UTF8.self).split(separator: "\n")
-      .filter { $0.hasPrefix("http_server_request_duration_seconds_count{") }
-      .map { $0.split(separator: #"device="""#).last ?? "" }
+    String(decoding: observation.metricsText(of: [], connections: [:], plugins: []), as: UTF8.self).split(
+      separator: "\n"
+    )
+    .filter { $0.hasPrefix("http_server_request_duration_seconds_count{") }
+    .map { $0.split(separator: #"device="""#).last ?? "" }
   }
 
   @Test("requests count for their section, and for none in a daemon without sections")

@@ -53,6 +53,16 @@ import Testing
     #expect(!text(response).contains("hidden"))
   }
 
+  @Test("the notes of plugins are in the feed and in the details, and absent if there are none")
+  func notes() {
+    var request = inspected([":method": "GET", ":path": "/"])
+    let view = InspectedExchangeView(showsSecrets: false)
+    #expect(view.json(request)["notes"] == nil)
+    request.record.notes = [.init(plugin: "stamp", text: "page \"7\"")]
+    let expected: JSON = [["plugin": "stamp", "text": "page \"7\""]]
+    #expect(view.json(request)["notes"] == expected && view.detail(request)["notes"] == expected)
+  }
+
   @Test("a request with an incomplete stored body is not sent again, unless it gets another body")
   func truncated() throws {
     for (kept, count, isWhole) in [("", 0, true), ("12345", 5, true), ("1234", 5, false), ("", 5, false)] {

@@ -29,7 +29,8 @@ final class PluginRig: Sendable {
   ///   - settings: changes the settings of each.
   init(
     _ plugins: [String], in folder: TemporaryFolder, settings: (inout PluginSettings) -> Void = { _ in },
-    logger: Logger = quiet, origin: @escaping @Sendable (Request) async throws -> Response
+    logger: Logger = quiet, observer: (any ExchangeObserver)? = nil,
+    origin: @escaping @Sendable (Request) async throws -> Response
   ) async throws {
     self.folder = folder
     link = try Self.transports.link("loopback:plugins-\(UInt64.random(in: 0 ... .max))")
@@ -47,6 +48,7 @@ final class PluginRig: Sendable {
     var configuration = GatewayConfiguration(links: [link], origin: .handler(origin))
     configuration.logger = Self.quiet
     configuration.interceptors = self.plugins
+    configuration.observers = observer.map { [$0] } ?? []
     gateway = try await Gateway.start(configuration)
     client = BywayClient(link)
   }

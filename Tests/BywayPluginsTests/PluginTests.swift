@@ -164,15 +164,13 @@ import Testing
     await plugin.stop()
   }
 
-  @Test("a plugin does not see credentials for the proxy, and cannot set them")
+  @Test("a plugin does not see credentials for the proxy, and they continue without it")
   func credentials() async throws {
     let folder = try TemporaryFolder()
     let hops = NextHops()
     let seen = Mutex<[String]>([])
     let plugin = try await TestPlugin(in: folder) { request in
       seen.withLock { $0.append(contentsOf: request.head.headerFields[values: .proxyAuthorization]) }
-      var request = request
-      request.head.headerFields[.proxyAuthorization] = "Basic b3RoZXI="
       return try await hops.forward(request)
     }
     let rig = try await PluginRig([plugin.address], in: folder) { _ in Response(status: .ok) }

@@ -9,7 +9,7 @@ import Testing
 
 /// Addons in Python, which Byway starts: plugins/python.
 @Suite("Python addons", .timeLimit(.minutes(3))) struct PythonAddonTests {
-  private static let python = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+  static let python = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().appending(path: "plugins/python").path
 
   private static func counter() throws -> String { "exec:\(try Program.python.path()) -B \(python)/counter.py" }
@@ -38,7 +38,7 @@ import Testing
     for number in 1...3 {
       #expect(try await rig.client.get("http://device/page").text == "<p>Hello</p><p>Page \(number)</p>")
     }
-    #expect(try await eventually { log.messages.contains("python3: GET /page: page 3") })
+    #expect(try await eventually { log.messages.contains("plugin-0: GET /page: page 3") })
     await rig.stop()
   }
 

@@ -92,6 +92,13 @@ public struct BywayError: Error, Sendable {
     get { kept?.diagnosis }
     set { kept = newValue.map(KeptDiagnosis.init) }
   }
+  /// Whether waiting does not help: a program that does not exist, or that may not be executed.
+  package var isLasting: Bool {
+    switch diagnosis?.fault {
+    case .noProgram, .notExecutable: true
+    default: false
+    }
+  }
   /// A reference, so that errors stay small.
   private var kept: KeptDiagnosis?
   /// Further facts for the diagnosis of a link: ``UnexpectedPeer``, ``ProgramEnd`` and the like.

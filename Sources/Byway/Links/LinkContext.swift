@@ -19,6 +19,8 @@ public struct LinkContext: Sendable {
   package var refused: (@Sendable (ClientRefusal) -> Void)?
   /// Additional environment variables of programs that `connect` starts.
   package var environment: [String: String] = [:]
+  /// The list of the programs that `connect` starts, for their owner.
+  package var programs: StartedPrograms?
 
   /// Opens the connection to the place of the address, if the transport must not do that itself: through an HTTP proxy, for example.
   package var tunnel: (@Sendable () async throws -> any Channel)?

@@ -22,6 +22,16 @@ public struct Request: Sendable {
   /// The record of the exchange that it belongs to.
   var observed: ObservedExchange?
 
+  /// Called with each remark of a plugin about the exchange.
+  package var onNote: (@Sendable (ExchangeRecord.Note) -> Void)?
+
+  /// Adds the remark of a plugin to the record of the exchange. On the event loop of the exchange.
+  package func note(_ text: String, by plugin: String) {
+    let note = ExchangeRecord.Note(plugin: plugin, text: text)
+    observed?.noted(note)
+    onNote?(note)
+  }
+
   /// Creates a request with any head, for example CONNECT.
   /// - Parameters:
   ///   - head: method, target and fields.

@@ -52,6 +52,19 @@ public struct ExchangeRecord: Sendable {
     public internal(set) var replied: NIODeadline?
   }
 
+  /// A remark of a plugin about an exchange.
+  public struct Note: Sendable, Hashable {
+    /// The name of the plugin.
+    public let plugin: String
+    /// The remark, at most 256 bytes of visible text.
+    public let text: String
+
+    package init(plugin: String, text: String) {
+      self.plugin = plugin
+      self.text = text
+    }
+  }
+
   /// A device that was requested by its name.
   package struct Device: Sendable, Hashable {
     package let name: String
@@ -89,6 +102,7 @@ public struct ExchangeRecord: Sendable {
     var requestBytes = 0
     var responseBytes = 0
     var carriedBytes = 0
+    var notes: [Note] = []
   }
 
   /// A record is one reference, because each observer gets it at each step. A copy shares its values until one of them changes.
@@ -203,6 +217,12 @@ public struct ExchangeRecord: Sendable {
     set { own.values.carriedBytes = newValue }
   }
 
+  /// The remarks of plugins, in their order.
+  public internal(set) var notes: [Note] {
+    get { shared.values.notes }
+    set { own.values.notes = newValue }
+  }
+
   init(
     role: Role = .server, listener: String, peer: ExchangePeer? = nil, version: Version, head: FieldSection,
     trace: TraceID?, begun: NIODeadline
@@ -214,7 +234,9 @@ public struct ExchangeRecord: Sendable {
   }
 
   /// The number of bytes of its values, with the head's text.
-  package var size: Int { MemoryLayout<Values>.stride + head.byteCount }
+  package var size: Int {
+    notes.reduce(MemoryLayout<Values>.stride + head.byteCount) { $0 + $1.text.utf8.count + $1.plugin.utf8.count }
+  }
 
   /// The request's method; `nil` if the input was not a request.
   public var method: String? { head.value(of: .method) }

@@ -90,6 +90,15 @@ package final class ObservedExchange: @unchecked Sendable {
     if record.answered == nil, !isEnded { record.answered = .now() }
   }
 
+  /// A plugin makes a remark.
+  package func noted(_ note: ExchangeRecord.Note) {
+    guard !isEnded, record.notes.count < Self.noteLimit else { return }
+    record.notes.append(note)
+  }
+
+  /// The maximum number of remarks of all plugins about an exchange.
+  private static let noteLimit = 64
+
   // MARK: For the serving end
 
   func requestBody(_ bytes: ByteBuffer) {

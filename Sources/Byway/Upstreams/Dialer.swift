@@ -41,8 +41,12 @@ package struct Dialer: Sendable {
   }
 
   /// Creates a dialer for a link's transport. The requesting end dials, unless the address says that it listens.
-  /// - Parameter environment: additional variables of a program that the transport starts.
-  package init(_ link: Link, environment: [String: String] = [:], logger: Logger) {
+  /// - Parameters:
+  ///   - environment: additional variables of a program that the transport starts.
+  ///   - programs: the list of the programs that it starts.
+  package init(
+    _ link: Link, environment: [String: String] = [:], programs: StartedPrograms? = nil, logger: Logger
+  ) {
     name = link.address.text
     address = link.address
     switch link.opening ?? .dial {
@@ -51,6 +55,7 @@ package struct Dialer: Sendable {
         eventLoop.makeFutureWithTask {
           var context = LinkContext(group: eventLoop, logger: logger, deadline: deadline)
           context.environment = environment
+          context.programs = programs
           return try await link.transport.connect(to: link.address, context: context)
         }
       }

@@ -35,6 +35,7 @@ package final class HTTP1Upstream: Upstream, PooledUpstream {
     package var farEnd = FarEnd.origin
     /// ``UpstreamRules/siblings``
     package var siblings: (any SiblingRules)?
+    package var repetition = RetryRules.Repetition.idempotent
     package var http1 = HTTP1Configuration.defaults
 
     /// Returns a random number from 0 to 1, which varies the pauses between attempts.
@@ -100,7 +101,9 @@ package final class HTTP1Upstream: Upstream, PooledUpstream {
         maximumConnections: configuration.maximumConnections, maximumWaiting: configuration.maximumWaiting,
         patience: configuration.patience, connectTimeout: configuration.connectTimeout, reuse: configuration.reuse,
         hasSeveralLinks: self.links.areSeveral, isAwaited: false, isOpenedHere: true, jitter: configuration.jitter))
-    limits = ExchangeLimits(queueing: configuration.queueing, response: configuration.responseTimeout)
+    limits = ExchangeLimits(
+      queueing: configuration.queueing, response: configuration.responseTimeout,
+      repetition: configuration.repetition)
     timer = LazyTimer(on: eventLoop)
     timer.fired = { [unowned self] in timePassed() }
   }

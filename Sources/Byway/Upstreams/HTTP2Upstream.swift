@@ -24,9 +24,13 @@ package final class HTTP2Upstream: Upstream, PooledUpstream {
     package var farEnd = FarEnd.origin
     /// ``UpstreamRules/siblings``
     package var siblings: (any SiblingRules)?
+    package var repetition = RetryRules.Repetition.idempotent
     package var http2 = HTTP2Configuration.defaults
     /// The error code for a failure to connect; `nil`: the code of the dialer's error.
     package var unavailable: BywayError.Code? = .linkUnavailable
+
+    /// Whether a connection that was opened once is opened again after each loss, although no exchange needs it.
+    package var isKeptOpen = false
 
     /// The use of the connections of several gateways.
     package var sharing = GatewaySharing.newest
@@ -79,9 +83,12 @@ package final class HTTP2Upstream: Upstream, PooledUpstream {
       .init(
         maximumWaiting: configuration.maximumWaiting, patience: configuration.patience,
         connectTimeout: configuration.connectTimeout, sharing: configuration.sharing,
+        isKeptOpen: configuration.isKeptOpen,
         hasSeveralLinks: self.links.areSeveral, isAwaited: self.links.areAwaited,
         isOpenedHere: self.links.isOpenedHere, jitter: configuration.jitter))
-    limits = ExchangeLimits(queueing: configuration.queueing, response: configuration.responseTimeout)
+    limits = ExchangeLimits(
+      queueing: configuration.queueing, response: configuration.responseTimeout,
+      repetition: configuration.repetition)
     timer = LazyTimer(on: eventLoop)
     timer.fired = { [unowned self] in timePassed() }
   }
@@ -137,6 +144,7 @@ package final class HTTP2Upstream: Upstream, PooledUpstream {
       state, line: lineStatistics, counts: links.counts, lastSeen: lastSeen, links: links.status)
     status.name = name
     status.waiting = pool.waiting.count
+    status.nextAttempt = pool.pauseEnd
     for connection in pool.ready {
       status.connections = status.connections + (connection.isIdle ? .init(idle: 1) : .init(active: 1))
     }

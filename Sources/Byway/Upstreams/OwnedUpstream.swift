@@ -15,6 +15,21 @@ package struct OwnedUpstream: @unchecked Sendable {
   /// How long the remote end may take to release the link.
   private static let patience = TimeAmount.seconds(3)
 
+  /// Opens the connection now.
+  package func open() {
+    eventLoop.execute { upstream.open() }
+  }
+
+  /// Keeps no unused connection open from now on.
+  package func retire() {
+    eventLoop.execute { upstream.retire() }
+  }
+
+  /// The state of its connection; `nil` if its event loop has ended.
+  package var status: UpstreamStatus? {
+    get async { try? await eventLoop.submit { upstream.status }.get() }
+  }
+
   /// Shuts it down, and returns when all its connections are closed: a serial port is then in its original state. Waits no longer than
   /// ``patience`` for running exchanges.
   package func shutDown() async {

@@ -22,6 +22,7 @@ struct ExchangeLimits {
   let queueing: TimeAmount
   /// How long it waits for the response's head; `nil`: no limit.
   let response: TimeAmount?
+  var repetition = RetryRules.Repetition.idempotent
 }
 
 /// An upstream that carries out the actions of a ``ConnectionPool``, with either HTTP version.
@@ -66,7 +67,7 @@ extension PooledUpstream {
       patience: isPatient ? patience : pool.rules.connectTimeout + .seconds(1),
       // Where the remote end dials, no attempt fails by itself, so there is no first failure that could be final.
       isPatient: isPatient || pool.rules.isAwaited, queueing: limits.queueing, response: limits.response,
-      deadline: deadline ?? .distantFuture)
+      repetition: limits.repetition, deadline: deadline ?? .distantFuture)
   }
 
   func start(_ exchange: UpstreamExchange, at now: NIODeadline) {

@@ -35,6 +35,7 @@ struct RequestLife {
     /// The time limit from the end of the request to the response's head, in each attempt; `nil`: no limit.
     var response: TimeAmount?
     var attempts = RetryRules.maximumAttempts
+    var repetition = RetryRules.Repetition.idempotent
     /// The deadline for the response's head, over all attempts.
     var deadline = NIODeadline.distantFuture
   }
@@ -131,7 +132,7 @@ struct RequestLife {
       } else {
         state = .sent(until: responseEnd(isWhole: isWhole, now))
       }
-    case (.waiting, .connectFailed(let error)) where !budget.isPatient:
+    case (.waiting, .connectFailed(let error)) where !budget.isPatient || error.isLasting:
       return fail(.error(error))
     case (.waiting, .turnedAway(let error)):
       return fail(.error(error))

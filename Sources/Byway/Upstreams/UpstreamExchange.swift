@@ -84,7 +84,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   /// Whether it can be sent again in full if it is lost with a kept-alive connection. True only once: the other kept-alive connections may
   /// have ended at the same moment.
   var isRepeatable: Bool {
-    life.isFirstAttempt && head.isComplete && RetryRules.isIdempotent(head.fields)
+    life.isFirstAttempt && head.isComplete && RetryRules.isIdempotent(head.fields, life.budget.repetition)
   }
 
   init(
@@ -258,7 +258,8 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     // A stream also ends after each complete response, which needs no error.
     guard isRunning else { return }
     let error = error(life.state == .answered)
-    handle(.attemptFailed(error, isRepeatable: mayBeRepeated && RetryRules.permit(error, request: head.fields)))
+    let isPermitted = RetryRules.permit(error, request: head.fields, life.budget.repetition)
+    handle(.attemptFailed(error, isRepeatable: mayBeRepeated && isPermitted))
   }
 
   /// Ends a complete response. The rest of the request has no reader (RFC 9113 §8.1).

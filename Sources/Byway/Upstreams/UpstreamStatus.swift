@@ -40,6 +40,8 @@ package struct UpstreamStatus: Sendable {
   package var connections = Connections()
   /// Exchanges that wait for a connection.
   package var waiting = 0
+  /// When the connection is opened next; `nil` if no attempt is planned.
+  package var nextAttempt: NIODeadline?
 
   /// Whether a loss of the connection would affect an exchange.
   package var isInUse: Bool { connections.active > 0 || waiting > 0 }

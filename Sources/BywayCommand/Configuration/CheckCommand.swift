@@ -15,13 +15,31 @@ struct CheckCommand: ParsableCommand {
   @Argument(help: "The file.", completion: .file())
   var file: String
 
+  @Option(help: .value("URL", "Show the interceptors that a request for this URL passes, and where it goes."))
+  var explain: String?
+
+  @Option(help: .value("method", "The method of that request. (default: GET)"))
+  var method: String?
+
+  func validate() throws {
+    if method != nil, explain == nil { throw ValidationError("--method is of the request of --explain: add that.") }
+  }
+
   func run() throws {
     let text = try TextFile.read(file, ofUser: true)
-    switch try kind(of: text) {
-    case .gateway: try check(GatewayCommand.self, text)
-    case .proxy: try check(ProxyCommand.self, text)
+    let explanation = try explain.map {
+      try RequestExplanation(url: $0, method: method ?? "GET", CommandContext.transports)
     }
-    try StandardStream.output.write("\(file) is valid.\n")
+    var lines = ["\(file) is valid."]
+    switch try kind(of: text) {
+    case .gateway:
+      let plan = try check(GatewayCommand.self, text)
+      if let explanation { lines = try explanation.lines(of: plan) }
+    case .proxy:
+      let plan = try check(ProxyCommand.self, text)
+      if let explanation { lines = try explanation.lines(of: plan) }
+    }
+    try StandardStream.output.write(lines.map { "\($0)\n" }.joined())
   }
 
   private enum Kind: String, CaseIterable {
@@ -54,9 +72,11 @@ struct CheckCommand: ParsableCommand {
     )
   }
 
-  private func check<Command: DaemonCommand>(_: Command.Type, _ text: String) throws {
+  private func check<Command: DaemonCommand>(_: Command.Type, _ text: String) throws -> DaemonPlan<Command> {
     let source = DaemonPlan<Command>.Source(
       file: file, arguments: ["--config", file], transports: CommandContext.transports)
-    try source.read(given: Command.parse(source.arguments), text: text).check(source.transports)
+    let plan = try source.read(given: Command.parse(source.arguments), text: text)
+    try plan.check(source.transports)
+    return plan
   }
 }

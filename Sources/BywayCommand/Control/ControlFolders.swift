@@ -26,22 +26,44 @@ enum ControlFolders {
   /// Returns the place for the socket of a daemon with this name, and makes its folder.
   /// - Throws: ``CommandFailure`` if no place can be used.
   static func own(_ name: String) throws(CommandFailure) -> Place {
-    if let folder = Environment.runtimeFolder {
-      guard folder.hasPrefix("/"), try trusted({ () throws(BywayError) in try TrustedFolder.existing(folder) }) != nil
-      else {
-        throw CommandFailure(
-          .cannotCreate, "RUNTIME_DIRECTORY is \(folder.visible): it must be the absolute path of a folder that exists."
-        )
-      }
-      return Place(name: name, socket: "\(folder)/\(socketName)")
+    if let folder = try serviceFolder() { return Place(name: name, socket: "\(folder)/\(socketName)") }
+    return try firstBase { base throws(CommandFailure) in
+      _ = try trusted { () throws(BywayError) in try TrustedFolder("\(base)/\(name)", making: .all) }
+      removeStale(in: base)
+      return Place(name: name, socket: "\(base)/\(name)/\(socketName)", isMade: true)
     }
+  }
+
+  /// Makes a private folder for other sockets of a daemon, in the same place as its control socket and with the same checks.
+  /// - Throws: ``CommandFailure`` if no place can be used.
+  static func privateFolder() throws(CommandFailure) -> PrivateFolder {
+    if let folder = try serviceFolder() { return try PrivateFolder(in: folder) }
+    return try firstBase { base throws(CommandFailure) in
+      _ = try trusted { () throws(BywayError) in try TrustedFolder(base, making: .all) }
+      return try PrivateFolder(in: base)
+    }
+  }
+
+  /// Returns the folder that systemd has made for this service; `nil` if there is none.
+  private static func serviceFolder() throws(CommandFailure) -> String? {
+    guard let folder = Environment.runtimeFolder else { return nil }
+    guard folder.hasPrefix("/"), try trusted({ () throws(BywayError) in try TrustedFolder.existing(folder) }) != nil
+    else {
+      throw CommandFailure(
+        .cannotCreate, "RUNTIME_DIRECTORY is \(folder.visible): it must be the absolute path of a folder that exists.")
+    }
+    return folder
+  }
+
+  /// Returns the result for the first folder that can be used.
+  private static func firstBase<Result>(
+    _ use: (String) throws(CommandFailure) -> Result
+  ) throws(CommandFailure) -> Result {
     var failure: CommandFailure?
     for base in ownBases {
       do throws(CommandFailure) {
         if base == system { makeSystemFolder() }
-        _ = try trusted { () throws(BywayError) in try TrustedFolder("\(base)/\(name)", making: .all) }
-        removeStale(in: base)
-        return Place(name: name, socket: "\(base)/\(name)/\(socketName)", isMade: true)
+        return try use(base)
       } catch {
         failure = failure ?? error
       }

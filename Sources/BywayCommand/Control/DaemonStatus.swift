@@ -1,6 +1,7 @@
 import Byway
 import BywayDevices
 import BywayLineLayer
+import BywayPlugins
 import BywayPrimitives
 import NIOCore
 
@@ -92,6 +93,7 @@ struct DaemonStatus: Sendable {
   /// The time and the result of the last reload; `nil` if there was none.
   let reload: (at: Int, result: ReloadResult)?
   let members: [Member]
+  let plugins: [PluginStatus]
   let requests: Requests
   let memoryBytes: Int?
   let held: Held
@@ -115,7 +117,8 @@ extension DaemonStatus {
           ["at": .time(reload.at), "result": "refused", "reason": .string(failures.lines)]
         }
       },
-      "members": .array(members.map(\.json)), "requests": requests.json,
+      "members": .array(members.map(\.json)), "plugins": plugins.isEmpty ? nil : .array(plugins.map(\.json)),
+      "requests": requests.json,
       "memoryBytes": memoryBytes.map { .number($0) },
       "held": ["bytes": .number(held.bytes), "limitBytes": .number(held.limit), "refused": .number(held.refused)],
       "descriptors": descriptors.map { .number($0) },
@@ -168,7 +171,7 @@ extension LineStatistics {
 
 extension JSON {
   /// RFC 3339, in UTC.
-  fileprivate static func time(_ seconds: Int) -> JSON {
+  static func time(_ seconds: Int) -> JSON {
     .string(CalendarTime(secondsSinceEpoch: seconds).utc)
   }
 }

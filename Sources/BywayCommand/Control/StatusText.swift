@@ -5,8 +5,8 @@ import BywayPrimitives
 /// A daemon's status as text. Its source is the JSON, in which another version may have fewer or more members.
 struct StatusText {
   private let status: JSON
-  private let now: Int
-  private let style: TextStyle
+  let now: Int
+  let style: TextStyle
 
   /// - Parameter now: seconds since 1970.
   init(_ status: JSON, now: Int, style: TextStyle) {
@@ -23,6 +23,7 @@ struct StatusText {
       lines.append("  " + style.bad("the last reload was refused") + ": \(first.visible)")
     }
     for member in status["members"]?.elements ?? [] { lines += self.lines(of: member) }
+    lines += (status["plugins"]?.elements ?? []).map { "  \(line(ofPlugin: $0))" }
     lines.append("  requests: \(requests)")
     if let held = held { lines.append("  held for peers: \(held)") }
     if let inspector = status["inspector"]?.text { lines.append("  inspector: \(inspector.visible)") }
@@ -163,12 +164,12 @@ struct StatusText {
 
   private func text(_ name: String) -> String { (status[name]?.text ?? "?").visible }
 
-  private func number(_ value: JSON?) -> Int? {
+  func number(_ value: JSON?) -> Int? {
     if case .number(let digits) = value { Int(digits) } else { nil }
   }
 
   /// `3 h`
-  private func since(_ value: JSON) -> String? {
+  func since(_ value: JSON) -> String? {
     seconds(since: value["since"]).map(Self.span)
   }
 
@@ -187,7 +188,7 @@ struct StatusText {
   }
 
   /// `2026-11-22T08:49:37Z`
-  private static func seconds(_ time: String) -> Int? {
+  static func seconds(_ time: String) -> Int? {
     let numbers = time.split { !$0.isNumber }.compactMap { Int($0) }
     guard numbers.count == 6, time.hasSuffix("Z"), numbers.dropFirst().allSatisfy({ $0 < 61 }) else { return nil }
     let secondOfDay = numbers[3] * 3600 + numbers[4] * 60 + numbers[5]

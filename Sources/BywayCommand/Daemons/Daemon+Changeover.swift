@@ -49,7 +49,8 @@ extension Daemon {
         drainMember(entry)
       }
     }
-    await files.release(except: Set(running.flatMap(\.used)))
+    await files.release(except: Set(running.flatMap(\.used)), within: Duration(drain))
+    if stopping == nil { for plugin in files.plugins { await plugin.start() } }
     return problems
   }
 

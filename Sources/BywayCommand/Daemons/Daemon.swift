@@ -1,5 +1,6 @@
 import Byway
 import BywayInspector
+import BywayPlugins
 import BywayPrimitives
 import BywayProxy
 import Glibc
@@ -246,7 +247,7 @@ actor Daemon<Command: DaemonCommand>: Service {
     servers = []
     await inspector?.stop()
     if let place { ControlFolders.remove(place) }
-    await files.release(except: [])
+    await files.release(except: [], within: .zero)
     await observation.finish()
   }
 
@@ -274,7 +275,8 @@ extension Daemon: Controllable {
       name: place?.name ?? name.text, kind: Member.kind, isStopping: stopping != nil, processID: Int(getpid()),
       since: start,
       configuration: source.file,
-      reload: lastReload, members: await memberStatus(measures: true), requests: DaemonStatus.Requests(tally),
+      reload: lastReload, members: await memberStatus(measures: true),
+      plugins: await pluginStatus(), requests: DaemonStatus.Requests(tally),
       memoryBytes: ProcessFacts.residentBytes, held: DaemonStatus.Held(.shared),
       descriptors: ProcessFacts.openDescriptors, inspector: inspector?.url)
   }
@@ -287,13 +289,20 @@ extension Daemon: Controllable {
     return members
   }
 
+  private func pluginStatus() async -> [PluginStatus] {
+    var plugins: [PluginStatus] = []
+    for plugin in files.plugins { plugins.append(await plugin.status) }
+    return plugins
+  }
+
   func metrics() async -> [UInt8] {
     let members = await memberStatus()
     let links = members.flatMap(\.links)
     let places = links + members.flatMap(\.origins)
     return observation.metricsText(
       of: links.flatMap { DaemonObservation.LinkState.all(of: $0) },
-      connections: Dictionary(places.map { ($0.name, $0.connections) }, uniquingKeysWith: +))
+      connections: Dictionary(places.map { ($0.name, $0.connections) }, uniquingKeysWith: +),
+      plugins: await pluginStatus())
   }
 
   func requestStop() -> StopNotice {

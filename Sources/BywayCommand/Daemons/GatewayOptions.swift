@@ -89,6 +89,7 @@ struct GatewayOptions: MemberOptions {
     }
     let origin = try OptionValue.of("--origin") { try OriginArgument.origin(originText) }
     try interceptors.check(transports: transports)
+    _ = try interceptors.chain(at: .gateway, hasCache: false, in: transports)
     var configuration = GatewayConfiguration(links: try links(in: transports), origin: origin)
     configuration.allowed = try allowRules()
     configuration.allowedUpgrades = try UpgradeProtocol.allowed(allowUpgrade)

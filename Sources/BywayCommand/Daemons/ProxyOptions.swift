@@ -114,6 +114,7 @@ struct ProxyOptions: MemberOptions {
         .usage, "No address is given for clients: add --listen, for example --listen 127.0.0.1:8080.")
     }
     try interceptors.check(transports: transports)
+    _ = try interceptors.chain(at: .client, hasCache: cache != nil, in: transports)
     let descriptors = try DescriptorBudget(accepting: maxConnections, dialing: devices.dialing)
     var configuration = ProxyConfiguration(
       devices: try devices.directory(main: main, mostDialed: descriptors.dialing, in: transports),

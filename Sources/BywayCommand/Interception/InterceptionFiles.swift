@@ -1,5 +1,6 @@
 import Byway
 import BywayInterceptors
+import BywayPlugins
 import Logging
 import Synchronization
 
@@ -89,6 +90,9 @@ final class InterceptionFiles: Sendable {
     return (SharedPlugin(plugin: plugin), .plugin(key))
   }
 
+  /// The plugins in use.
+  var plugins: [Plugin] { state.withLock(\.plugins.all) }
+
   /// Opens the audit logs again, after a rotation has renamed their files.
   func reopen() {
     for file in state.withLock({ Array($0.audits.values) }) { file.reopen() }
@@ -101,7 +105,8 @@ final class InterceptionFiles: Sendable {
   }
 
   /// Releases the files that are no longer used, after writing all that was recorded.
-  func release(except used: Set<Key>) async {
+  /// - Parameter drain: The time for the exchanges of plugins.
+  func release(except used: Set<Key>, within drain: Duration) async {
     let (traces, audits, plugins) = state.withLock { state in
       let left = state.traces.filter { !used.contains(.trace($0.key)) }
       for path in left.keys { state.traces[path] = nil }
@@ -109,7 +114,7 @@ final class InterceptionFiles: Sendable {
       state.caches = state.caches.filter { used.contains(.cache($0.key)) }
       let audits = state.audits.filter { !used.contains(.audit($0.key)) }
       for path in audits.keys { state.audits[path] = nil }
-      let plugins = state.plugins.release(except: Set(used.compactMap(\.pluginKey)))
+      let plugins = state.plugins.release(except: Set(used.compactMap(\.pluginKey)), within: drain)
       return (Array(left.values), Array(audits.values), plugins)
     }
     for file in traces { await file.flush() }

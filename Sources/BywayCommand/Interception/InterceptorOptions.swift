@@ -18,6 +18,13 @@ struct InterceptorOptions: ParsableArguments {
   var interceptor: [String] = []
 
   @Option(
+    help: .value(
+      "name,…",
+      "The order of all interceptors in use, by their names: trace, record, stub, replay, cache, auth, compress, and those of "
+        + "plugins."))
+  var interceptors: String?
+
+  @Option(
     help: .value("file", "Answer the requests that match the rules in this file."), completion: .file()
   )
   var stub: String?
@@ -51,35 +58,54 @@ struct InterceptorOptions: ParsableArguments {
     with files: InterceptionFiles, logger: Logger
   ) throws -> Interception {
     try checkExclusion()
-    var interceptors: [any Interceptor] = []
+    var all: [NamedInterceptor] = []
+    func add(_ name: String, _ interceptor: any Interceptor) { all.append(NamedInterceptor(name, interceptor)) }
     var used: Set<InterceptionFiles.Key> = []
     if let trace {
-      interceptors.append(Trace(to: try files.trace(trace, framing: framing, logger: logger)))
+      add("trace", Trace(to: try files.trace(trace, framing: framing, logger: logger)))
       used.insert(.trace(trace))
     }
     for text in interceptor {
       let (plugin, key) = try files.plugin(text, upgrades: upgrades, logger: logger)
-      interceptors.append(plugin)
+      add(plugin.plugin.settings.name, plugin)
       used.insert(key)
     }
     if let record {
-      interceptors.append(try files.recorder(record, logger: logger))
+      add("record", try files.recorder(record, logger: logger))
       used.insert(.record(record))
     }
-    if let stub { interceptors.append(try StubFile(stub)) }
-    if let replay { interceptors.append(try Replay(from: replay)) }
+    if let stub { add("stub", try StubFile(stub)) }
+    if let replay { add("replay", try Replay(from: replay)) }
     if let cache {
       var configuration = Cache.Configuration.defaults
       configuration.kind = cache.kind
       configuration.link = cache.link
       configuration.logger = logger
-      interceptors.append(try files.cache(cache.folder, configuration))
+      add("cache", try files.cache(cache.folder, configuration))
       used.insert(.cache(cache.folder))
     }
-    if let auth { interceptors.append(try Authenticate(netrc: auth)) }
-    return Interception(
-      interceptors: interceptors, compress: compress ? Compress(at: end) : nil, isAtGateway: end == .gateway,
-      used: used)
+    if let auth { add("auth", try Authenticate(netrc: auth)) }
+    if compress { all.insert(NamedInterceptor("compress", Compress(at: end)), at: end == .gateway ? 0 : all.count) }
+    return Interception(interceptors: try InterceptorOrder(interceptors).sorted(all, by: \.name), used: used)
+  }
+
+  /// Returns the names of the interceptors in the order in which they get a request, with the plugins among them.
+  /// - Throws: ``CommandFailure`` or ``BywayError`` if a plugin's option or the list is wrong.
+  func chain(
+    at end: Compress.End, hasCache: Bool, in transports: TransportRegistry
+  ) throws -> [(name: String, plugin: PluginArgument?)] {
+    var all: [(name: String, plugin: PluginArgument?)] = []
+    if trace != nil { all.append(("trace", nil)) }
+    for text in interceptor {
+      let plugin = try OptionValue.of("--interceptor") { try PluginArgument(text, in: transports) }
+      all.append((plugin.settings.name, plugin))
+    }
+    for (name, isUsed) in [
+      ("record", record != nil), ("stub", stub != nil), ("replay", replay != nil), ("cache", hasCache),
+      ("auth", auth != nil),
+    ] where isUsed { all.append((name, nil)) }
+    if compress { all.insert(("compress", nil), at: end == .gateway ? 0 : all.count) }
+    return try InterceptorOrder(interceptors).sorted(all) { $0.name }
   }
 
   /// Checks the given values that the parser leaves as text.
@@ -110,9 +136,7 @@ struct InterceptorOptions: ParsableArguments {
 
 /// The interceptors of one gateway or proxy.
 struct Interception: Sendable {
-  fileprivate let interceptors: [any Interceptor]
-  fileprivate let compress: Compress?
-  fileprivate let isAtGateway: Bool
+  fileprivate let interceptors: [NamedInterceptor]
   /// The daemon's open files that it uses.
   private(set) var used: Set<InterceptionFiles.Key>
   /// The log of which user uses what; `nil` if there is none.
@@ -126,10 +150,21 @@ struct Interception: Sendable {
     used.insert(.audit(path))
   }
 
-  /// Returns the interceptors with others after them, nearer to the origin. Compression is nearest to the link.
+  /// Returns the interceptors with others after them, nearer to the origin. Compression at the end of the list stays there.
   func before(_ others: [any Interceptor]) -> [any Interceptor] {
-    let all = interceptors + others
-    guard let compress else { return all }
-    return isAtGateway ? [compress] + all : all + [compress]
+    let isCompressed = interceptors.last?.name == "compress"
+    let last = isCompressed ? interceptors.suffix(1) : []
+    return interceptors.dropLast(last.count).map(\.interceptor) + others + last.map(\.interceptor)
+  }
+}
+
+/// An interceptor and its name in ``InterceptorOrder``.
+private struct NamedInterceptor {
+  let name: String
+  let interceptor: any Interceptor
+
+  init(_ name: String, _ interceptor: any Interceptor) {
+    self.name = name
+    self.interceptor = interceptor
   }
 }

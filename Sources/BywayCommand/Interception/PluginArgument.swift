@@ -10,7 +10,7 @@ struct PluginArgument {
     case name = "as"
     case host, path, method, scheme
     case onFailure = "on-failure"
-    case timeout
+    case start, timeout
   }
 
   /// The names of its options, which are also settings of a section in a file.
@@ -28,6 +28,14 @@ struct PluginArgument {
     }
     settings = PluginSettings(name: Self.defaultName(of: link.address))
     for (name, value) in options { try set(name, value) }
+    if settings.start == .now {
+      guard link.address.scheme == "exec" else {
+        throw CommandFailure(.usage, "start=now is for programs that Byway starts: write it after exec:COMMAND.")
+      }
+      guard link.framing == .http2 else {
+        throw CommandFailure(.usage, "With http=1.1, each request has a program of its own: leave out start=now.")
+      }
+    }
   }
 
   /// Checks the files that its link needs, such as a program, before the first request needs them.
@@ -92,6 +100,11 @@ struct PluginArgument {
         throw CommandFailure(.usage, "on-failure=\(value) is unknown: write on-failure=refuse or on-failure=bypass.")
       }
       settings.onFailure = policy
+    case .start:
+      guard let start = PluginSettings.Start(rawValue: value) else {
+        throw CommandFailure(.usage, "start=\(value) is unknown: write start=now or start=first-use.")
+      }
+      settings.start = start
     case .timeout:
       guard let seconds = Seconds(argument: value), seconds.amount > .zero else {
         throw CommandFailure(.usage, "timeout=\(value) is not a time: write timeout=30, in seconds.")

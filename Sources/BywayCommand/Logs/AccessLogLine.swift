@@ -135,7 +135,18 @@ extension ExchangeRecord {
     line.append(",\"requestBytes\":", requestBytes)
     line.append(",\"responseBytes\":", responseBytes)
     appendPhases(to: &line)
+    appendNotes(to: &line)
     line.append("}")
+  }
+
+  private func appendNotes(to line: inout LineBuffer) {
+    for (index, note) in notes.enumerated() {
+      line.append(index == 0 ? ",\"notes\":[" : ",")
+      line.append("{\"plugin\":", note.plugin)
+      line.append(",\"text\":", note.text)
+      line.append("}")
+    }
+    if !notes.isEmpty { line.append("]") }
   }
 
   /// Appends how long the exchange waited for a link or a connection, sent the request, waited for the response, and received it,

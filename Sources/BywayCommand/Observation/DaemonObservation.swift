@@ -3,6 +3,7 @@ import BywayInspector
 import BywayInterceptors
 import BywayLineLayer
 import BywayMetrics
+import BywayPlugins
 import BywayPrometheusText
 import CoreMetrics
 import Logging
@@ -33,6 +34,7 @@ final class DaemonObservation: Sendable {
   private let shared: [any ExchangeObserver]
   private let process: ProcessMetrics
   private let lines: LinkMetrics
+  private let plugins: PluginMetrics
   private let accessLog: AccessLog?
   /// `nil` without an inspector.
   let inspector: Inspector?
@@ -49,6 +51,7 @@ final class DaemonObservation: Sendable {
     self.registry = registry
     process = ProcessMetrics(factory: registry)
     lines = LinkMetrics(factory: registry)
+    plugins = PluginMetrics(factory: registry)
     servesMetrics = options.metrics != nil
     inspector = options.inspect.map { _ in Inspector(bodyLimit: options.inspectBodies?.bytes ?? 1 << 20) }
     faultRules = inspector.map { _ in FaultRules() }
@@ -73,8 +76,11 @@ final class DaemonObservation: Sendable {
 
   /// Returns the metrics for Prometheus. Values that are not counted are looked up now.
   /// - Parameter connections: The connections by the links and origins that they lead to.
-  func metricsText(of links: [LinkState], connections: [String: UpstreamStatus.Connections]) -> [UInt8] {
+  func metricsText(
+    of links: [LinkState], connections: [String: UpstreamStatus.Connections], plugins: [PluginStatus]
+  ) -> [UInt8] {
     process.update()
+    self.plugins.update(plugins)
     for (address, connections) in connections { lines.update(connections, to: address) }
     for link in links { lines.update(link.name, isUp: link.isUp, line: link.line, counts: link.counts) }
     return registry.text()

@@ -72,10 +72,10 @@ struct RequestCommand: AsyncParsableCommand {
         }
       }
     } catch {
-      await plugins.release(except: [])
+      await plugins.release(except: [], within: .zero)
       throw error
     }
-    await plugins.release(except: [])
+    await plugins.release(except: [], within: .zero)
   }
 
   /// Returns the interceptors in order from the user to the link.

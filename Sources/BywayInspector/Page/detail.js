@@ -181,6 +181,7 @@ export class Detail {
         ["Saved", saved(x, this.store.lineRate(x))],
         ["Mean rate", meanRate(x)], ["Begun", `${new Date(x.begun).toLocaleString()} (${clock(x.begun)})`], ["Trace", x.trace],
       ]),
+      table("Notes of plugins", (x.notes ?? []).map(({ plugin, text }) => [plugin, text])),
     ];
   }
 

@@ -59,6 +59,10 @@ final class ExchangeWatch: Sendable {
     }
   }
 
+  func noted(_ note: ExchangeRecord.Note) {
+    state.withLock { $0.exchange.notes.append(note) }
+  }
+
   func failed(_ error: any Error) {
     finish(error)
   }

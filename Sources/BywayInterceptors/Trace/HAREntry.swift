@@ -27,6 +27,9 @@ package struct HAREntry {
         "send": .number(exchange.sending.milliseconds), "wait": .number(exchange.waiting.milliseconds),
         "receive": .number(exchange.receiving.milliseconds),
       ],
+      // Byway's own member.
+      "_notes": exchange.notes.isEmpty
+        ? nil : .array(exchange.notes.map { ["plugin": .string($0.plugin), "text": .string($0.text)] }),
     ]
   }
 

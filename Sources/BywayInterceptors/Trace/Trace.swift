@@ -63,6 +63,10 @@ public struct Trace: Interceptor {
     }
     var request = request
     request.body = request.body.watched(by: BodyWatch { watch.request($0) })
+    request.onNote = { [earlier = request.onNote] note in
+      watch.noted(note)
+      earlier?(note)
+    }
     do {
       var response = try await next(request)
       watch.responded(response.head)

@@ -1,3 +1,4 @@
+public import Byway
 public import HTTPTypes
 public import NIOCore
 
@@ -11,6 +12,8 @@ public struct TracedExchange: Sendable {
   public var failure: String?
   /// The status that a proxy or a gateway answers in place of a missing response; `nil` if its client has gone away.
   public var failureStatus: HTTPResponse.Status?
+  /// The remarks of plugins.
+  public var notes: [ExchangeRecord.Note] = []
   /// The known facts about the request's body.
   public var requestBody = Content()
   /// The known facts about the response's body.

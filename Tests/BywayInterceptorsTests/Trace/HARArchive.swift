@@ -17,6 +17,10 @@ struct HARArchive: Decodable {
     let response: Response
     let cache: [String: String]
     let timings: Timings
+    let _notes: [Note]?
+  }
+  struct Note: Decodable, Equatable {
+    let plugin, text: String
   }
   struct Pair: Decodable, Equatable {
     let name, value: String

@@ -16,6 +16,27 @@ import Testing
     folder = try TemporaryFolder()
   }
 
+  /// A plugin that notes the path of a request.
+  private struct Noting: Interceptor {
+    func intercept(_ request: Request, next: Next) async throws -> Response {
+      if request.head.path != "/" { request.note(request.head.path ?? "", by: "stamp") }
+      return try await next(request)
+    }
+  }
+
+  @Test("the notes of plugins are in the entry, and nothing if there are none")
+  func notes() async throws {
+    let har = try HARFile(path)
+    let chain = Next([Trace(to: har), Noting(), Trace(to: har)]) { _ in Response(status: .ok) }
+    for path in ["/a", "/"] {
+      _ = try await chain(Request(url: "http://device\(path)")).body.collect(upTo: 1)
+    }
+    await har.flush()
+    // A trace after the plugin does not see its notes.
+    let notes = try HARArchive.read(path).entries.map(\._notes)
+    #expect(notes.count == 4 && notes.compactMap(\.self) == [[.init(plugin: "stamp", text: "/a")]], "\(notes)")
+  }
+
   @Test("an exchange becomes a HAR entry with all required fields")
   func entry() async throws {
     let clock = VirtualClock()

@@ -243,6 +243,45 @@ import Testing
     #expect(bench.lastDial?.by == bench.now + .seconds(10))
   }
 
+  private static let missing = BywayError(.linkUnavailable, Diagnosis(.noProgram, "missing"))
+
+  @Test("after a failure that waiting cannot heal, exchanges fail at once, until an attempt succeeds")
+  func lastingFailure() {
+    var many = PoolBench<ManyAtOnce>(links: 1)
+    many.arrive()
+    _ = many.take()
+    many.event { $0.dialFailed(Self.missing, at: $2) }
+    // The exchange of the attempt, and those that come during the pause.
+    #expect(many.take().contains("fail all"))
+    many.arrive()
+    #expect(many.take().contains("fail all"))
+
+    var single = PoolBench<OneAtATime>(links: 1)
+    single.pool.rules.patience = .seconds(5)
+    single.arrive()
+    _ = single.take()
+    single.event { $0.dialFailed(Self.missing, at: $2) }
+    #expect(single.take().contains("fail"))
+  }
+
+  @Test("a connection that is kept open is opened again after a loss and after a failure, unless the pool is retired")
+  func keptOpen() {
+    for isRetired in [false, true] {
+      var bench = PoolBench<ManyAtOnce>(links: 1)
+      bench.pool.rules.isKeptOpen = true
+      bench.event { pool, _, _ in pool.open() }
+      #expect(bench.pool.dialing == 1)
+      bench.event { $0.dialFailed(Self.lost, at: $2) }
+      bench.advanceToDeadline()
+      #expect(bench.pool.dialing == 1)
+      let connection = FakeConnection<ManyAtOnce>()
+      bench.event { $0.opened(connection, at: $2) }
+      if isRetired { bench.event { pool, _, _ in pool.retire() } }
+      bench.event { $0.ended(connection, Self.lost, forWaiting: Self.lost, at: $2) }
+      #expect((bench.pool.dialing == 1 || bench.pool.pauseEnd != nil) == !isRetired)
+    }
+  }
+
   // MARK: Trials
 
   @Test("a link that does not answer its first PING gives way to the next link")

@@ -8,6 +8,7 @@ import Testing
 @Suite("States of a request") struct RequestLifeTests {
   private static func seconds(_ time: UInt64) -> NIODeadline { .uptimeNanoseconds(time * 1_000_000_000) }
   private static let lost = BywayError(.linkLost, "lost")
+  private static let missing = BywayError(.linkUnavailable, Diagnosis(.noProgram, "missing"))
 
   private static let states = [
     "waiting for a connection", "waiting for its turn", "on trust", "sent", "answered", "ended",
@@ -25,6 +26,7 @@ import Testing
       "no connection is open": Case(event: .wait(.connection)),
       "all connections are in use": Case(event: .wait(.turn)),
       "a try to connect failed": Case(event: .connectFailed(lost)),
+      "a try to connect failed for good": Case(event: .connectFailed(missing)),
       "the only try to connect failed": Case(event: .connectFailed(lost)),
       "turned away": Case(event: .turnedAway(lost)),
       "put on a connection": Case(event: .sent(isWhole: true)),

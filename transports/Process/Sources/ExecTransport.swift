@@ -45,13 +45,17 @@ public struct ExecTransport: Transport {
     let pipes: ChildProcess.Pipes
     do {
       (child, pipes) = try ChildProcess.spawn(command.words, environment: context.environment) { exit.succeed($0) }
+      if let programs = context.programs {
+        programs.began(child.processID) { [child] in child.signal($0) }
+        exit.futureResult.whenComplete { [child] _ in programs.ended(child.processID) }
+      }
     } catch {
       exit.fail(error)
       throw BywayError(.linkUnavailable, ProgramFailure.diagnosis(of: command.words[0], error), cause: error)
     }
     var unowned = [pipes.error, pipes.input, pipes.output, pipes.inputReader]
     do {
-      let log = StandardErrorLog(name: command.name, logger: context.logger)
+      let log = StandardErrorLog(name: context.programs?.name ?? command.name, logger: context.logger)
       let errors = try await NIOPipeBootstrap(group: loop)
         .channelInitializer { $0.addStandardErrorHandler(log) }
         .takingOwnershipOfDescriptor(input: pipes.error).get()

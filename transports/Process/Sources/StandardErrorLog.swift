@@ -13,6 +13,7 @@ final class StandardErrorLog: Sendable {
   private let name: String
   private let logger: Logger
   private let last = Mutex<String?>(nil)
+  private let quota = Mutex(LineQuota())
 
   init(name: String, logger: Logger) {
     self.name = name
@@ -24,7 +25,21 @@ final class StandardErrorLog: Sendable {
   func append(_ line: String) {
     guard !line.isEmpty else { return }
     last.withLock { $0 = line }
-    logger.notice("\(name): \(line)")
+    let now = NIODeadline.now()
+    reportLeftOut(at: now)
+    if quota.withLock({ $0.admit(at: now) }) { logger.notice("\(name): \(line)") }
+  }
+
+  /// When ``reportLeftOut(at:)`` has something to report; `nil` if it has nothing.
+  var reportTime: NIODeadline? { quota.withLock(\.reportTime) }
+
+  /// Logs how many lines were left out, if their time has come.
+  func reportLeftOut(at now: NIODeadline) {
+    let count = quota.withLock { quota in
+      guard let time = quota.reportTime, now >= time else { return 0 }
+      return quota.takeLeftOut()
+    }
+    if count > 0 { logger.notice("\(name): \(count) more \(count == 1 ? "line" : "lines") left out") }
   }
 }
 
@@ -42,6 +57,7 @@ private final class StandardErrorHandler: ChannelInboundHandler {
   private let log: StandardErrorLog
   private var line: [UInt8] = []
   private var isCut = false
+  private var report: Scheduled<Void>?
 
   init(log: StandardErrorLog) {
     self.log = log
@@ -56,10 +72,20 @@ private final class StandardErrorHandler: ChannelInboundHandler {
       default: line.append(byte)
       }
     }
+    if report == nil, let time = log.reportTime { scheduleReport(at: time, context.eventLoop) }
+  }
+
+  private func scheduleReport(at time: NIODeadline, _ eventLoop: any EventLoop) {
+    report = eventLoop.assumeIsolated().scheduleTask(deadline: time) {
+      self.report = nil
+      self.log.reportLeftOut(at: time)
+    }
   }
 
   func channelInactive(context: ChannelHandlerContext) {
     finishLine()
+    report?.cancel()
+    log.reportLeftOut(at: .distantFuture)
     context.fireChannelInactive()
   }
 

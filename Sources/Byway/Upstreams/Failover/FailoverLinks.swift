@@ -163,6 +163,8 @@ final class FailoverLinks {
     }
     if areSeveral {
       let reasons = failures.map { "\(name(of: $0.link)): \($0.error.message)" }.joined(separator: " ")
+      // Another of them may open soon.
+      if !failures.allSatisfy({ $0.error.isLasting }) { failure.diagnosis = nil }
       failure.message = "None of the \(dialers.count) links to \(name) opens. \(reasons)"
     }
     return failure

@@ -10,6 +10,8 @@ extension ConnectionPool {
     var connectTimeout: TimeAmount
     var reuse = ConnectionReuse.forAll
     var sharing = GatewaySharing.newest
+    /// Whether a connection is opened again after a loss, although no exchange needs it.
+    var isKeptOpen = false
     var hasSeveralLinks: Bool
     /// Whether the remote end dials.
     var isAwaited: Bool

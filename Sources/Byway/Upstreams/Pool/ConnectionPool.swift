@@ -260,6 +260,11 @@ struct ConnectionPool<Connection: PooledConnection>: ~Copyable {
     if missingConnections != .one { missingConnections = more }
   }
 
+  /// The connection is lost, or did not open.
+  private mutating func needAgain() {
+    need(rules.isKeptOpen && life == .serving ? .one : .forWaiting)
+  }
+
   private mutating func openMore(pauses: Bool = true, at now: NIODeadline) {
     let need = missingConnections
     missingConnections = .none
@@ -281,9 +286,11 @@ struct ConnectionPool<Connection: PooledConnection>: ~Copyable {
     current == nil && proving == nil && (need == .one || !waiting.isEmpty) ? 1 : 0
   }
 
-  /// For an exchange without patience, the next attempt comes too late.
+  /// For an exchange without patience, the next attempt comes too late. If the last failure is a lasting one, it is useless for all.
   private mutating func failWaitingWithoutPatience() {
-    if Connection.isMultiplexed, rules.patience == .zero, let lastFailure { actions.append(.failWaiting(lastFailure)) }
+    guard let lastFailure else { return }
+    let isHopeless = Connection.isMultiplexed && rules.patience == .zero || lastFailure.isLasting
+    if isHopeless { actions.append(.failWaiting(lastFailure)) }
   }
 
   /// - Parameter tried: links that have failed in this attempt.
@@ -365,11 +372,13 @@ struct ConnectionPool<Connection: PooledConnection>: ~Copyable {
     }
     if Connection.isMultiplexed {
       failAll(failure)
-    } else if rules.patience == .zero, dialing < waiting.count, let first = waiting.exchanges.first {
+    } else if rules.patience == .zero || failure.isLasting, dialing < waiting.count,
+      let first = waiting.exchanges.first
+    {
       // This attempt was for that exchange.
       actions.append(.fail(first, failure))
     }
-    need(.forWaiting)
+    needAgain()
   }
 
   // MARK: Ends
@@ -431,7 +440,7 @@ struct ConnectionPool<Connection: PooledConnection>: ~Copyable {
     var error = error
     error.processing = .none
     failAll(error)
-    need(.forWaiting)
+    needAgain()
   }
 
   private mutating func failAll(_ error: BywayError) {
