@@ -21,6 +21,8 @@ public struct Request: Sendable {
   package var client: ObjectIdentifier?
   /// The record of the exchange that it belongs to.
   var observed: ObservedExchange?
+  /// The detailed observer of that exchange. Interceptors run on its event loop.
+  package var observer: (any SingleExchangeObserver)? { observed?.singleObserver }
 
   /// Creates a request with any head, for example CONNECT.
   /// - Parameters:
