@@ -390,7 +390,8 @@ import UnixTransport
     let notice = "document.querySelector('#notice').innerText"
     #expect(try await eventually { try await page.evaluate(notice).contains("1 exchange is paused.") })
     let row = "\(Self.rows)[0]"
-    #expect(try await page.evaluate("\(row).querySelector('.c-status').ariaLabel") == "paused at the request")
+    let status = "\(row)?.querySelector('.c-status').ariaLabel"
+    #expect(try await eventually { try await page.evaluate(status) == "paused at the request" })
     #expect(try await page.evaluate("\(row).innerText").contains(/paused \d+ s/))
     try await page.press("b")
     #expect(try await page.evaluate(Self.focus) == "Continue")

@@ -121,7 +121,7 @@ import Testing
     let house = try await house()
     func path(_ count: Int) -> String { #"{"delay":1,"path":"/\#(String(repeating: "a", count: count))"}"# }
     let large = try await addFault(house, path(64 << 10))
-    #expect(large.status == 413 && large.text.contains("\(64 << 10) bytes"), "\(large)")
+    #expect(large.status == 413 && large.text.contains("at most 64 KiB"), "\(large)")
     for _ in 0..<16 { #expect(try await addFault(house, path(65_400)).status == 200) }
     let more = try await addFault(house, path(65_400))
     #expect(more.status == 413 && more.text.contains("remove one"), "\(more)")

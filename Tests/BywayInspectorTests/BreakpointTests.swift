@@ -162,7 +162,7 @@ import Testing
 
   @Test("the response to HEAD has no body to edit, and keeps its length")
   func head() async throws {
-    let house = try await house(Body("some content"))
+    let house = try await house(Body("some content"), [.contentLength: "12"])
     try await breakpoint(house, #"{"on":"response"}"#)
     let sent = try send(house, .head)
     try await waitForPause(house)
@@ -196,7 +196,8 @@ import Testing
   func dropped(_ point: String) async throws {
     let house = try await house()
     try await breakpoint(house, #"{"on":"\#(point)"}"#)
-    let sent = try send(house)
+    // A client may repeat a GET.
+    let sent = try send(house, .post)
     try await waitForPause(house)
     #expect(try await act(house, "/api/paused/1/drop").status == 204)
     await #expect(throws: (any Error).self) { try await sent.value }
@@ -413,8 +414,8 @@ import Testing
     try await waitForPause(house)
     let answer = try await act(house, "/api/paused/1/answer", text)
     #expect(answer.status == 400 && JSON(parsing: answer.text)?["part"]?.text == part, "\(answer)")
-    #expect(try await act(house, "/api/paused/1/drop").status == 204)
-    await #expect(throws: (any Error).self) { try await sent.value }
+    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+    #expect(try await sent.value.status == 200)
     await house.stop()
   }
 

@@ -52,7 +52,7 @@ final class InspectedProxy: Sendable {
     var head = HTTPRequest(method: method, scheme: "http", authority: "localhost:4040", path: path)
     if let token, let name = HTTPField.Name("byway-token") { head.headerFields[name] = token }
     let response = try await feed.respond(to: Request(head, body: Body(body)))
-    let text = String(buffer: try await response.body.collect(upTo: 1 << 20))
+    let text = String(buffer: try await response.body.collect(upTo: 16 << 20))
     return (response.status.code, text, response.head.headerFields)
   }
 
