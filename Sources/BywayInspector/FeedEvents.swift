@@ -13,31 +13,42 @@ struct FeedEvents: AsyncSequence, Sendable {
   private let feed: InspectorFeed
   private let version: UInt64
   private let slot: Slots<ObjectIdentifier>.Slot
+  private let watcher: Breakpoints.Watcher?
 
-  /// - Parameter version: the last version that the reader has seen.
-  init(_ feed: InspectorFeed, after version: UInt64, _ slot: Slots<ObjectIdentifier>.Slot) {
+  /// - Parameters:
+  ///   - version: the last version that the reader has seen.
+  ///   - watcher: the presence of a user; `nil` if the reader may not act.
+  init(
+    _ feed: InspectorFeed, after version: UInt64, _ slot: Slots<ObjectIdentifier>.Slot, _ watcher: Breakpoints.Watcher?
+  ) {
     self.feed = feed
     self.version = version
     self.slot = slot
+    self.watcher = watcher
   }
 
-  func makeAsyncIterator() -> Iterator { Iterator(feed, after: version, slot) }
+  func makeAsyncIterator() -> Iterator { Iterator(feed, after: version, slot, watcher) }
 
   struct Iterator: AsyncIteratorProtocol {
     private let feed: InspectorFeed
     /// Held as long as the client reads.
     private let slot: Slots<ObjectIdentifier>.Slot
+    private let watcher: Breakpoints.Watcher?
     private var version: UInt64
     private var first: Int?
     private var linkVersion: UInt64 = 0
     private var linkTime: Double?
     private var isLeft = false
-    private var faults = ActiveFaults()
+    private var rules = ActiveRules()
 
-    fileprivate init(_ feed: InspectorFeed, after version: UInt64, _ slot: Slots<ObjectIdentifier>.Slot) {
+    fileprivate init(
+      _ feed: InspectorFeed, after version: UInt64, _ slot: Slots<ObjectIdentifier>.Slot,
+      _ watcher: Breakpoints.Watcher?
+    ) {
       self.feed = feed
       self.version = version
       self.slot = slot
+      self.watcher = watcher
     }
 
     mutating func next() async throws -> ByteBuffer? {
@@ -69,15 +80,20 @@ struct FeedEvents: AsyncSequence, Sendable {
             "exchanges": .array(news.changed.map(feed.view.json)), "left": isLeft ? .number(news.left) : nil,
           ])
       }
-      return text + linkNews(id) + faultNews(id)
+      return text + linkNews(id) + ruleNews(id)
     }
 
-    /// A reader assumes that there are no faults until it is told.
-    private mutating func faultNews(_ id: String) -> String {
-      let active = ActiveFaults(feed.actions)
-      guard active != faults else { return "" }
-      faults = active
-      return FeedEvents.event("faults", id, ["rules": .number(active.rules), "pulled": .bool(active.isPulled)])
+    /// A reader assumes that there are no rules until it is told.
+    private mutating func ruleNews(_ id: String) -> String {
+      let active = ActiveRules(feed.actions)
+      guard active != rules else { return "" }
+      rules = active
+      return FeedEvents.event(
+        "faults", id,
+        [
+          "rules": .number(active.faults), "breakpoints": .number(active.breakpoints), "stubs": .number(active.stubs),
+          "pulled": .bool(active.isPulled),
+        ])
     }
 
     private mutating func linkNews(_ id: String) -> String {
@@ -96,16 +112,20 @@ struct FeedEvents: AsyncSequence, Sendable {
   }
 }
 
-/// The injected faults that a page reminds its user of.
-private struct ActiveFaults: Sendable, Hashable {
-  var rules = 0
+/// The numbers of rules in force, which a page reminds its user of.
+private struct ActiveRules: Sendable, Hashable {
+  var faults = 0
+  var breakpoints = 0
+  var stubs = 0
   /// Whether the cable of the emulated line is unplugged.
   var isPulled = false
 
   init() {}
 
   init(_ actions: InspectorActions) {
-    rules = actions.faultRules?.all.entries.count ?? 0
+    faults = actions.rules?.faults.list.count ?? 0
+    breakpoints = actions.rules?.breakpoints.list.count ?? 0
+    stubs = actions.rules?.stubs.list.count ?? 0
     isPulled = actions.line?.isPulled ?? false
   }
 }

@@ -32,6 +32,15 @@ struct InspectedExchange: Sendable {
     let bytes: Int
   }
 
+  /// A breakpoint's effect on it.
+  enum Break: Sendable, Hashable {
+    /// It waits.
+    /// - Parameter until: its deadline, in milliseconds since 1970.
+    case paused(id: Int, at: BreakpointRule.Point, until: Double)
+    /// It passed, because too many were waiting.
+    case missed
+  }
+
   struct Failure: Sendable {
     let code: BywayError.Code
     let party: ExchangeRecord.Party
@@ -62,6 +71,8 @@ struct InspectedExchange: Sendable {
   var requestBody = KeptBody()
   var responseBody = KeptBody()
   var failure: Failure?
+  /// `nil` if no breakpoint has an effect on it now.
+  var breakpoint: Break?
   /// The format of the messages in its bodies, if it has any. Stored, because it is needed for each piece of a body.
   private(set) var form: Conversation.Form?
 

@@ -55,6 +55,8 @@ struct InspectedExchangeView: Sendable {
       "requestBytes": .number(inspected.requestBody.count), "responseBytes": .number(inspected.responseBody.count),
       "notes": Self.notes(record), "failure": inspected.failure.map(\.json), "cache": Self.cache(given),
       "from": Self.source(of: inspected),
+      "paused": inspected.isRunning ? inspected.breakpoint.flatMap(\.json) : nil,
+      "unpaused": inspected.breakpoint == .missed ? .bool(true) : nil,
     ]
     if case .object(let members) = summary { return members }
     return []
@@ -83,6 +85,29 @@ struct InspectedExchangeView: Sendable {
     guard inspected.given != nil, inspected.answered == nil else { return nil }
     if inspected.failure != nil { return "proxy" }
     return cache(inspected.given) == "hit" ? "cache" : inspected.record.sent == nil ? "proxy" : nil
+  }
+
+  // MARK: Waiting messages
+
+  /// Returns a request's head without its secrets, unless they are shown.
+  func shown(_ head: HTTPRequest) -> HTTPRequest {
+    var exchange = TracedExchange(request: head, started: .zero)
+    if !showsSecrets { Self.redactor.redact(&exchange) }
+    return exchange.request
+  }
+
+  /// Returns the text of a waiting message without its secrets, unless they are shown.
+  func shownText(of message: PausedMessage) -> PausedMessage.Text {
+    guard case .text(let text) = message.text, !showsSecrets else { return message.text }
+    var exchange = TracedExchange(request: message.request.head, started: .zero)
+    exchange.response = message.response?.head
+    var content = TracedExchange.Content()
+    content.kept = ByteBuffer(string: text)
+    if message.response == nil { exchange.requestBody = content } else { exchange.responseBody = content }
+    Self.redactor.redact(&exchange)
+    let shown = message.response == nil ? exchange.requestBody.kept : exchange.responseBody.kept
+    if shown.readableBytes == 0, !text.isEmpty { return .fixed("It has secrets that cannot be told apart.") }
+    return .text(String(buffer: shown))
   }
 
   // MARK: Details
@@ -135,7 +160,7 @@ struct InspectedExchangeView: Sendable {
       })
   }
 
-  private func isSecret(_ value: String, of name: String) -> Bool {
+  func isSecret(_ value: String, of name: String) -> Bool {
     guard let name = HTTPField.Name(name) else { return false }
     return Self.redactor.redacted([name: value])[name] != value
   }
@@ -189,6 +214,14 @@ extension InspectedExchange.KeptBody {
     content.keptLength = kept.readableBytes
     content.kept = kept
     return content
+  }
+}
+
+extension InspectedExchange.Break {
+  /// `nil` if it does not wait.
+  fileprivate var json: JSON? {
+    guard case .paused(let id, let point, let until) = self else { return nil }
+    return ["id": .number(id), "at": .string(point.rawValue), "until": .number(until)]
   }
 }
 

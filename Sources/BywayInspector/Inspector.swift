@@ -18,7 +18,7 @@ package final class Inspector: ExchangeWatching, SpareStore {
   private static let step = 32 * 1024
 
   private let bodyLimit: Int
-  private let budget: MemoryBudget
+  let budget: MemoryBudget
   private let state: Mutex<State>
 
   /// - Parameter bodyLimit: the number of bytes to keep of each body; at most the number kept of all bodies.
@@ -56,6 +56,16 @@ package final class Inspector: ExchangeWatching, SpareStore {
     change { $0.update(id) { $0.resends = other } }
   }
 
+  func note(_ id: Int, _ breakpoint: InspectedExchange.Break?) {
+    change { $0.update(id) { $0.breakpoint = breakpoint } }
+  }
+
+  /// Returns the id of the exchange that a request belongs to; `nil` if it is not recorded here.
+  func id(of request: Request) -> Int? {
+    guard let recorder = request.observer as? ExchangeRecorder, recorder.inspector === self else { return nil }
+    return recorder.id
+  }
+
   /// Changes the records, and reports the change of their size to the budget, if it is large enough.
   fileprivate func change<Result: Sendable>(
     reportingFrom step: Int = Inspector.step, _ change: (inout InspectedExchanges) -> Result
@@ -77,8 +87,8 @@ package final class Inspector: ExchangeWatching, SpareStore {
 
 /// Records one exchange.
 private final class ExchangeRecorder: SingleExchangeObserver {
-  private let id: Int
-  private let inspector: Inspector
+  let id: Int
+  let inspector: Inspector
 
   init(_ id: Int, of inspector: Inspector) {
     self.id = id

@@ -1,21 +1,20 @@
-package import BywayInterceptors
-
 /// The actions of an inspector, beyond showing exchanges. Safe on any thread.
 package struct InspectorActions: Sendable {
   /// Sends requests like those of clients; `nil` if that is not possible.
   let send: Resending.Send?
-  let faultRules: FaultRules?
+  let rules: InspectorRules?
   let line: (any InspectedLine)?
 
-  package init(send: Resending.Send? = nil, faultRules: FaultRules? = nil, line: (any InspectedLine)? = nil) {
+  package init(send: Resending.Send? = nil, rules: InspectorRules? = nil, line: (any InspectedLine)? = nil) {
     self.send = send
-    self.faultRules = faultRules
+    self.rules = rules
     self.line = line
   }
 
   /// The names of the available actions: docs/inspector.md.
   var names: [String] {
-    (send == nil ? [] : ["resend"]) + (faultRules == nil ? [] : ["faults"]) + (line == nil ? [] : ["line"])
+    (send == nil ? [] : ["resend"]) + (rules == nil ? [] : ["faults", "breakpoints", "stubs"])
+      + (line == nil ? [] : ["line"])
   }
 }
 

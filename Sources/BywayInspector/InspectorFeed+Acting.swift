@@ -24,7 +24,14 @@ extension InspectorFeed {
     case "clear" where path.count == 1:
       inspector.clear()
       return Response(status: .noContent)
-    case "faults": return try await changeFaults(Array(path.dropFirst()), request)
+    case "faults":
+      return try await change(actions.rules?.faults.list, path, request, RuleText.faultRule)
+    case "breakpoints":
+      actions.rules?.breakpoints.acted()
+      return try await change(actions.rules?.breakpoints.list, path, request, RuleText.breakpoint)
+    case "stubs":
+      return try await change(actions.rules?.stubs.list, path, request, RuleText.stub)
+    case "paused" where path.count == 3: return try await decide(path[1], path[2], request)
     case "line" where path.count == 1: return try await setLine(request)
     default: break
     }
@@ -55,23 +62,27 @@ extension InspectorFeed {
     return text("\(error.message)\n", status)
   }
 
-  // MARK: Fault injection
+  // MARK: Rules
 
-  private func changeFaults(_ path: [String], _ request: Request) async throws -> Response {
-    guard let faultRules = actions.faultRules else {
-      return Self.text("Faults cannot be injected here.\n", .notImplemented)
+  /// Adds a rule to a list, or removes one.
+  private func change<Rule>(
+    _ list: RuleList<Rule>?, _ path: [String], _ request: Request, _ read: (String) throws -> Rule
+  ) async throws -> Response {
+    guard let list else {
+      return Self.text("There are no \(Rule.terms.name)s here.\n", .notImplemented)
     }
-    if path.count == 2, path[1] == "remove", let id = Int(path[0]) {
-      return faultRules.remove(id) ? faultList(request) : Self.notFound
+    if path.count == 3, path[2] == "remove", let id = Int(path[1]) {
+      return list.remove(id) ? ruleList(request) : Self.notFound
     }
-    guard path.isEmpty else { return Self.notFound }
-    let text = String(buffer: try await Self.body(of: request, upTo: FaultRules.sizeLimit))
-    _ = try faultRules.add(FaultRuleText.faultRule(text))
-    return faultList(request)
+    guard path.count == 1 else { return Self.notFound }
+    // The JSON of a text may be longer than the text.
+    let text = String(buffer: try await Self.body(of: request, upTo: 2 * Rule.terms.size))
+    try list.add(read(text))
+    return ruleList(request)
   }
 
-  private func faultList(_ request: Request) -> Response {
-    json(request) { [actions] in FaultRuleText.list(actions) }
+  func ruleList(_ request: Request) -> Response {
+    json(request) { [actions] in RuleText.list(actions) }
   }
 
   private func setLine(_ request: Request) async throws -> Response {
@@ -84,7 +95,7 @@ extension InspectorFeed {
         "The line has no such error rate; choose one of: \(line.errorRates.joined(separator: ", ")).\n", .badRequest)
     }
     if case .bool(let isPulled)? = json?["pulled"] { line.setPulled(isPulled) }
-    return faultList(request)
+    return ruleList(request)
   }
 
   /// The maximum number of bytes of the JSON of a request to be sent again.
@@ -93,7 +104,7 @@ extension InspectorFeed {
   private static let mostSet = 4096
   private static let patience = Duration.seconds(30)
 
-  private static func body(of request: Request, upTo limit: Int) async throws -> ByteBuffer {
+  static func body(of request: Request, upTo limit: Int) async throws -> ByteBuffer {
     let late = BywayError(.timedOut, "The request's body was not complete within 30 s.", processing: .none)
     return try await withTimeLimit(patience, throwing: late) { try await request.body.collect(upTo: limit) }
   }

@@ -76,6 +76,8 @@ package final class InspectorFeed: Sendable {
       return allowed(request) ? answer(request, "application/json") { [self] in har() } : Self.forbidden
     case (.get, "api") where segments == ["api", "recording"]:
       return allowed(request) ? recording(request) : Self.forbidden
+    case (.get, "api") where segments.count == 3 && segments[1] == "paused":
+      return allowed(request) ? pausedMessage(segments[2], request) : Self.forbidden
     case (.get, "api"), (.head, "api"): return read(segments.dropFirst().map(String.init), request)
     case (.post, "api"):
       guard allowed(request) else { return Self.forbidden }
@@ -83,6 +85,10 @@ package final class InspectorFeed: Sendable {
         return try await act(segments.dropFirst().map(String.init), request)
       } catch let error as BywayError {
         return Self.refusal(error)
+      } catch let flaw as EditFlaw {
+        return Self.refusal(flaw)
+      } catch let refusal as Breakpoints.Pauses.Refusal {
+        return Self.refusal(refusal)
       }
     case (.get, _), (.head, _): return InspectorPage.file(at: place) ?? Self.notFound
     default: return Self.text("The inspector answers GET, and POST beneath /api.\n", .methodNotAllowed)
@@ -93,7 +99,7 @@ package final class InspectorFeed: Sendable {
     switch path {
     case ["exchanges"]: return answer(request, "application/json") { [self] in list() }
     case ["links"]: return json(request) { [self] in linkList() }
-    case ["faults"]: return json(request) { [actions] in FaultRuleText.list(actions) }
+    case ["faults"], ["breakpoints"], ["stubs"]: return ruleList(request)
     case ["events"]: return events(request)
     default: break
     }
@@ -170,7 +176,8 @@ package final class InspectorFeed: Sendable {
     guard let version = last.map({ version(of: $0) }) ?? 0 else {
       return Self.events(Body("event: reset\ndata: {}\n\n"))
     }
-    return Self.events(Body(FeedEvents(self, after: version, slot)))
+    let watcher = allowed(request) ? actions.rules?.breakpoints.watch() : nil
+    return Self.events(Body(FeedEvents(self, after: version, slot, watcher)))
   }
 
   static func parameter(_ name: String, of request: Request) -> String? {

@@ -1,5 +1,6 @@
 package import Byway
 import BywayHTTPWire
+import BywayInterceptors
 import BywayPrimitives
 import HTTPTypes
 import NIOCore
@@ -35,10 +36,7 @@ package final class Resending: Sendable {
 
 /// The changes to a request that is sent again.
 struct ResendChanges {
-  private let method: String?
-  private let path: String?
-  /// The new fields. A field without a value keeps its previous values.
-  private let fields: [(name: String, value: String?)]?
+  private let head: EditedHead
   private let body: [UInt8]?
 
   /// - Parameter text: `{"method", "path", "fields": [["name", "value"]], "body": "base64"}`, each of which may be missing.
@@ -47,18 +45,7 @@ struct ResendChanges {
     guard let json = text.isEmpty ? JSON.object([]) : JSON(parsing: text), case .object = json else {
       throw Self.wrong("it is not a JSON object")
     }
-    method = json["method"]?.text
-    path = json["path"]?.text
-    fields = try json["fields"].map { fields in
-      guard case .array(let pairs) = fields else { throw Self.wrong("fields are a list of pairs") }
-      return try pairs.map { pair in
-        let texts = pair.elements.compactMap(\.text)
-        guard (1...2).contains(texts.count), texts.count == pair.elements.count else {
-          throw Self.wrong("a field is [\"name\", \"value\"], or [\"name\"] if it does not change")
-        }
-        return (texts[0], texts.count > 1 ? texts[1] : nil)
-      }
-    }
+    head = try Self.explained { try EditedHead(json) }
     body = try json["body"].map { body in
       guard let bytes = body.text.flatMap({ Base64.decode($0.utf8) }) else {
         throw Self.wrong("the body is not base64")
@@ -72,42 +59,9 @@ struct ResendChanges {
   func request(from inspected: InspectedExchange) throws -> Request {
     guard var head = HTTPRequest(inspected.record.head) else { throw Self.wrong("its head is not a valid request") }
     guard head.method != .connect else { throw Self.wrong("a tunnel cannot be sent again") }
-    if let method {
-      guard let method = HTTPRequest.Method(method), method.rawValue.uppercased() != "CONNECT" else {
-        throw Self.wrong("\"\(method)\" is not a method")
-      }
-      head.method = method
-    }
-    if let path {
-      guard path.hasPrefix("/"), path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-        throw Self.wrong("a path begins with / and has neither spaces nor letters beyond ASCII: escape them")
-      }
-      head.path = path
-    }
-    if let fields {
-      let before = head.headerFields
-      head.headerFields = HTTPFields()
-      for (text, value) in fields {
-        guard let name = HTTPField.Name(text) else {
-          throw Self.wrong("\"\(text.visible)\" is not the name of a field")
-        }
-        guard HTTPField.isValidValue(value ?? "") else {
-          throw Self.wrong("the value of \(text) has a line break or another control character")
-        }
-        guard value == nil || text.lowercased() != "host" else {
-          throw Self.wrong("its host cannot change: leave host out")
-        }
-        for value in value.map({ [$0] }) ?? before[values: name] {
-          head.headerFields.append(HTTPField(name: name, value: value))
-        }
-      }
-    }
+    try Self.explained { try self.head.apply(to: &head, fixed: []) }
     // Fields of the original connection and exchange.
-    let left = [
-      "via", "traceparent", "tracestate", "content-length", "transfer-encoding", "connection", "te", "host",
-      "keep-alive", "proxy-connection", "upgrade",
-    ]
-    for name in left {
+    for name in ConnectionFields.names.union(["via", "traceparent", "tracestate", "host"]) {
       if let name = HTTPField.Name(name) { head.headerFields[name] = nil }
     }
     return Request(head, body: try body(of: inspected))
@@ -125,6 +79,14 @@ struct ResendChanges {
       throw BywayError(.unsupported, "It cannot be sent again: \(reason).", processing: .none)
     }
     return Body(kept.kept)
+  }
+
+  private static func explained<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let flaw as EditFlaw {
+      throw wrong(flaw.reason)
+    }
   }
 
   private static func wrong(_ reason: String) -> BywayError {

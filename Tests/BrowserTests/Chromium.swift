@@ -97,6 +97,33 @@ final class Chromium: Sendable {
       return answer["result"]?["value"]?.text ?? answer["exceptionDetails"].map { "\($0)" } ?? ""
     }
 
+    /// Presses keys one after the other, as a keyboard does.
+    /// - Parameter keys: single characters, or names such as `Tab`.
+    func press(_ keys: String...) async throws {
+      let codes = ["Tab": 9, "Enter": 13, "Escape": 27, "ArrowRight": 39, "ArrowLeft": 37, "ArrowDown": 40, "End": 35]
+      var all: [(method: String, parameters: JSON)] = [("Page.bringToFront", [:])]
+      for key in keys {
+        let code = codes[key] ?? Int(key.uppercased().utf8.first ?? 0)
+        let text: JSON? = key == "Enter" ? "\r" : key.count == 1 ? .string(key) : nil
+        for kind in [text == nil ? "rawKeyDown" : "keyDown", "keyUp"] {
+          all.append(
+            (
+              "Input.dispatchKeyEvent",
+              [
+                "type": .string(kind), "key": .string(key), "windowsVirtualKeyCode": .number(code),
+                "text": kind == "keyDown" ? text : nil,
+              ]
+            ))
+        }
+      }
+      _ = try await commands(all)
+    }
+
+    /// Types a text into the element that has the focus.
+    func type(_ text: String) async throws {
+      _ = try await command("Input.insertText", ["text": .string(text)])
+    }
+
     /// Takes a screenshot of the page as a PNG file.
     func photograph(to path: String) async throws {
       // Background tabs are not rendered.

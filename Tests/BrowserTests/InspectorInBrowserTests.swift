@@ -219,7 +219,7 @@ import UnixTransport
     #expect(try await page.view(wide, evaluating: "\(title) + \(items)").value == "Fileshar-save,har-open,record-save")
     #expect(
       try await page.view(narrow, evaluating: "\(title) + \(items)").value
-        == "Moreclear,faults,har-save,har-open,record-save")
+        == "Moreclear,rules,har-save,har-open,record-save")
     let height = "document.querySelector('.top').offsetHeight < 50"
     #expect(try await page.view(narrow, evaluating: height).value == "true")
     let cut =
@@ -265,7 +265,7 @@ import UnixTransport
         "document.querySelector('dialog').open"
       ),
       (
-        "faults", "(document.querySelector('dialog').close(), document.querySelector('#faults').click())",
+        "faults", "(document.querySelector('dialog').close(), document.querySelector('#rules').click())",
         "document.querySelector('dialog').innerText.includes('There are no fault rules')"
       ),
       (
@@ -349,6 +349,258 @@ import UnixTransport
     await rig.stop()
   }
 
+  // MARK: Breakpoints
+
+  private static let dialog = "document.querySelector('dialog').innerText"
+  private static let bar = "document.querySelector('.pause')"
+  private static let focus = "(document.activeElement.id || document.activeElement.textContent)"
+
+  private static func press(_ button: String, in place: String) -> String {
+    "[...document.querySelectorAll('\(place) button')].find((button) => button.textContent.startsWith('\(button)')).click()"
+  }
+
+  @Test(
+    "by keyboard alone, a user sets a breakpoint, edits the request, answers the next one, and removes the breakpoint")
+  func keyboard() async throws {
+    let rig = try await InspectorRig { request in
+      Response(status: .ok, body: Body("got \(String(buffer: try await request.body.collect(upTo: 1000)))"))
+    }
+    let browser = try await Chromium()
+    let page = try await browser.open(rig.page)
+    func tab(to element: String) async throws {
+      for _ in 0..<40 {
+        if try await page.evaluate(Self.focus) == element { return }
+        try await page.press("Tab")
+      }
+      Issue.record("\(element) is not reached")
+    }
+    #expect(try await eventually { try await page.evaluate("document.querySelector('#rules').hidden") == "false" })
+    try await tab(to: "rules")
+    try await page.press("Enter")
+    #expect(try await eventually { try await page.evaluate(Self.dialog).contains("There are no fault rules") })
+    #expect(try await page.evaluate(Self.focus) == "rules-faults")
+    try await page.press("ArrowRight", "Tab", "Tab", "Tab")
+    try await page.type("/form")
+    try await page.press("Enter")
+    #expect(try await eventually { try await page.evaluate(Self.dialog).contains("/form: pause the request") })
+    try await page.press("Escape")
+    #expect(try await page.evaluate(Self.focus) == "rules")
+
+    let sent = Task { try await rig.post("/form", Body("original")) }
+    let notice = "document.querySelector('#notice').innerText"
+    #expect(try await eventually { try await page.evaluate(notice).contains("1 exchange is paused.") })
+    let row = "\(Self.rows)[0]"
+    let status = "\(row)?.querySelector('.c-status').ariaLabel"
+    #expect(try await eventually { try await page.evaluate(status) == "paused at the request" })
+    #expect(try await page.evaluate("\(row).innerText").contains(/paused \d+ s/))
+    try await page.press("b")
+    #expect(try await page.evaluate(Self.focus) == "Continue")
+    #expect(try await page.evaluate("\(Self.bar).innerText").contains("Paused at the request"))
+    try await page.press("Tab", "Enter")
+    #expect(
+      try await eventually { try await page.evaluate("document.querySelector('#part-body')?.value") == "original" })
+    // A wrong field is refused beside the form, which keeps what was typed.
+    try await tab(to: "part-fields")
+    try await page.press("End")
+    try await page.type("\nupgrade: h2c\n")
+    try await page.press("Tab")
+    _ = try await page.evaluate("document.activeElement.select()")
+    try await page.type("edited")
+    try await tab(to: "Continue with these changes")
+    try await page.press("Enter")
+    let reason = "document.querySelector('#part-fields-problem').innerText"
+    #expect(try await eventually { try await page.evaluate(reason).contains("cannot be edited") })
+    #expect(try await page.evaluate(Self.focus) == "part-fields")
+    #expect(try await page.evaluate("document.activeElement.ariaInvalid") == "true")
+    _ = try await page.evaluate("document.activeElement.select()")
+    try await page.type("x-a: 1")
+    try await tab(to: "Continue with these changes")
+    try await page.press("Enter")
+    #expect(try await sent.value == "200 got edited")
+    // The focus stays at the exchange.
+    #expect(try await eventually { try await page.evaluate(Self.focus) == "POST /form" })
+
+    let next = Task { try await rig.post("/form", Body("next")) }
+    #expect(try await eventually { try await page.evaluate(notice).contains("1 exchange is paused.") })
+    try await page.press("b")
+    try await tab(to: "Answer …")
+    try await page.press("Enter")
+    #expect(try await eventually { try await page.evaluate(Self.focus) == "part-status" })
+    _ = try await page.evaluate("document.activeElement.select()")
+    try await page.type("403")
+    try await tab(to: "part-body")
+    try await page.type("not today")
+    try await tab(to: "Answer")
+    try await page.press("Enter")
+    #expect(try await next.value == "403 not today")
+    await browser.stop()
+    await rig.stop()
+  }
+
+  @Test("the page pauses a response, and sends the edited one")
+  func editedResponse() async throws {
+    let rig = try await InspectorRig { _ in Response(status: .ok, body: Body("one\r\ntwo\r\n")) }
+    #expect(try await rig.get("/page") == 200)
+    let browser = try await Chromium()
+    let page = try await browser.open(rig.page)
+    let button = try await Self.showExchange(on: page, until: "== 'Break …'")
+    _ = try await page.evaluate("\(button) == 'Break …').click()")
+    #expect(try await eventually { try await page.evaluate(Self.dialog).contains("There are no breakpoints") })
+    _ = try await page.evaluate(
+      """
+      (() => {
+        const select = document.querySelector('dialog select')
+        select.value = 'response'
+        select.dispatchEvent(new Event('change'))
+        document.querySelector('dialog fieldset label:last-of-type input').value = '2xx'
+        document.querySelector('dialog fieldset .first').click()
+      })()
+      """)
+    #expect(
+      try await eventually {
+        try await page.evaluate(Self.dialog).contains("GET /page: pause the response with status 2xx")
+      })
+    _ = try await page.evaluate("document.querySelector('dialog').close()")
+    let sent = Task { try await rig.text("/page") }
+    #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "2" })
+    _ = try await page.evaluate("\(Self.rows)[1].click()")
+    #expect(try await eventually { try await page.evaluate("\(Self.bar).hidden") == "false" })
+    _ = try await page.evaluate(Self.press("Edit", in: ".pause"))
+    let body = "document.querySelector('#part-body')"
+    #expect(try await eventually { try await page.evaluate("\(body)?.value") == "one\ntwo\n" })
+    _ = try await page.evaluate(
+      "(\(body).value += 'three\\n', document.querySelector('#part-status').value = 201, document.querySelector('dialog .first').click())"
+    )
+    // Line breaks stay those of the original.
+    #expect(try await sent.value == "201 one\r\ntwo\r\nthree\r\n")
+    #expect(try await eventually { try await page.evaluate("\(Self.bar).hidden") == "true" })
+    await browser.stop()
+    await rig.stop()
+  }
+
+  @Test("when the client of a paused request leaves, the page and an open form say so")
+  func clientLeaves() async throws {
+    let rig = try await InspectorRig { _ in Response(status: .ok) }
+    let browser = try await Chromium()
+    let page = try await browser.open(rig.page)
+    try await rig.addBreakpoint(on: "request")
+    let sent = Task { try await rig.text("/page") }
+    #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "1" })
+    _ = try await page.evaluate("\(Self.rows)[0].click()")
+    #expect(try await eventually { try await page.evaluate("\(Self.bar).hidden") == "false" })
+    _ = try await page.evaluate(Self.press("Edit", in: ".pause"))
+    #expect(try await eventually { try await page.evaluate(Self.dialog).contains("It continues unchanged in ") })
+    sent.cancel()
+    #expect(try await eventually { try await page.evaluate(Self.dialog).contains("Its client has left") })
+    #expect(try await page.evaluate("document.querySelector('dialog .first').disabled") == "true")
+    _ = try await page.evaluate("document.querySelector('dialog').close()")
+    #expect(try await page.evaluate("\(Self.bar).hidden") == "true")
+    #expect(try await page.evaluate("document.querySelector('#detail .state').innerText").contains("cancelled"))
+    #expect(try await page.evaluate("document.querySelector('#notice').innerText").contains("1 breakpoint active."))
+    await browser.stop()
+    await rig.stop()
+  }
+
+  @Test("a hostile body is text in the editor, with marks for what cannot be seen, and goes on with its bytes")
+  func hostileEditor() async throws {
+    let hostile =
+      "</textarea><script>window.pwned=1</script><img src=x onerror=window.pwned=1>\u{202E}gnp.exe\u{200B}\u{1B}[2J\u{7F}\rlone"
+      + " ⟨U+202E⟩ \n" + String(repeating: "long ", count: 200_000)
+    let rig = try await InspectorRig { _ in
+      Response(status: .ok, fields: [.contentType: "text/html"], body: Body(hostile))
+    }
+    let browser = try await Chromium()
+    let page = try await browser.open(rig.page)
+    try await rig.addBreakpoint(on: "response")
+    let sent = Task { try await rig.text("/page") }
+    #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "1" })
+    _ = try await page.evaluate("\(Self.rows)[0].click()")
+    #expect(try await eventually { try await page.evaluate("\(Self.bar).hidden") == "false" })
+    _ = try await page.evaluate(Self.press("Edit", in: ".pause"))
+    let body = "document.querySelector('#part-body')"
+    #expect(try await eventually { try await page.evaluate("\(body)?.value.length > 1e6") == "true" })
+    let start = try await page.evaluate("\(body).value.slice(0, 200)")
+    #expect(
+      start.hasPrefix(
+        "</textarea><script>window.pwned=1</script><img src=x onerror=window.pwned=1>⟨U+202E⟩gnp.exe⟨U+200B⟩"
+          + "⟨U+001B⟩[2J⟨U+007F⟩⟨U+000D⟩lone ⟨U+27E8⟩U+202E⟩ \n"
+      ), "\(start)")
+    #expect(
+      try await page.evaluate("typeof window.pwned + document.querySelectorAll('dialog :is(script, img)').length")
+        == "undefined0")
+    _ = try await page.evaluate("(\(body).value += 'end', document.querySelector('dialog .first').click())")
+    #expect(try await sent.value == "200 \(hostile)end")
+    await browser.stop()
+    await rig.stop()
+  }
+
+  @Test(
+    "the views of paused exchanges and rules meet the accessibility rules in wide and narrow windows, light and dark")
+  func pausedRules() async throws {
+    let rig = try await InspectorRig { _ in Response(status: .ok, body: Body(#"{"name":"printer"}"#)) }
+    try await rig.get("/status")
+    let rules = try Chromium.rules()
+    let browser = try await Chromium()
+    let page = try await browser.open(rig.page)
+    try await rig.addBreakpoint(on: "request")
+    let sent = Task { try await rig.post("/jobs", Body("{\n  \"pages\": [1, 2, 3]\n}\n")) }
+    #expect(try await eventually { try await page.evaluate("\(Self.rows).length") == "2" })
+    let views: [(name: String, action: String, isThere: String)] = [
+      ("paused", "\(Self.rows)[1].click()", "!\(Self.bar).hidden"),
+      ("paused-edit", Self.press("Edit", in: ".pause"), "document.querySelector('#part-body') !== null"),
+      (
+        "breakpoints",
+        "(document.querySelector('dialog').close(), document.querySelector('#notice-act').click(), document.querySelector('#rules').click(), 0)",
+        "document.querySelector('#rules-faults') !== null"
+      ),
+      (
+        "breakpoints-form", "document.querySelector('#rules-breakpoints').click()",
+        "\(Self.dialog).includes('Every request: pause')"
+      ),
+      ("stubs", "document.querySelector('#rules-stubs').click()", "\(Self.dialog).includes('There are no stubs')"),
+    ]
+    for view in views {
+      _ = try await page.evaluate(view.action)
+      #expect(try await eventually { try await page.evaluate(view.isThere) == "true" }, "\(view.name)")
+      for look in Chromium.Look.all {
+        let (wrong, picture) = try await page.view(look, evaluating: rules)
+        #expect(wrong == "", "\(view.name), \(look.name)")
+        try picture.write(to: URL(filePath: Screenshots.path("inspector-\(view.name)-\(look.name)")))
+      }
+    }
+    sent.cancel()
+    await browser.stop()
+    await rig.stop()
+  }
+
+  @Test("a stub made of an exchange answers at once, and is listed and removed in the page")
+  func stub() async throws {
+    let rig = try await InspectorRig { _ in
+      Response(status: .ok, fields: [.contentType: "text/plain"], body: Body("real"))
+    }
+    #expect(try await rig.text("/status") == "200 real")
+    let browser = try await Chromium()
+    let page = try await browser.open(rig.page)
+    let button = try await Self.showExchange(on: page, until: "== 'Make a stub'")
+    _ = try await page.evaluate("\(button) == 'Make a stub').click()")
+    let text = "document.querySelector('dialog textarea')"
+    #expect(try await eventually { try await page.evaluate("\(text)?.value.includes('real')") == "true" })
+    _ = try await page.evaluate(
+      "(\(text).value = \(text).value.replace('real', 'made'), document.querySelector('dialog .first').click())")
+    #expect(
+      try await eventually {
+        try await page.evaluate("document.querySelector('#notice').innerText").contains("1 stub active.")
+      })
+    #expect(try await rig.text("/status") == "200 made")
+    _ = try await page.evaluate("document.querySelector('#notice-act').click()")
+    #expect(try await eventually { try await page.evaluate(Self.dialog).contains("GET /status") })
+    _ = try await page.evaluate("document.querySelector('dialog li button').click()")
+    #expect(try await eventually { try await page.evaluate(Self.dialog).contains("There are no stubs") })
+    #expect(try await rig.text("/status") == "200 real")
+    await browser.stop()
+    await rig.stop()
+  }
+
   @Test("the page does not copy or send the placeholder of a redacted secret")
   func secrets() async throws {
     let rig = try await InspectorRig { _ in Response(status: .ok) }
@@ -413,15 +665,15 @@ final class InspectorRig: Sendable {
     var outer = ProxyConfiguration(
       link: try transports.link("unix:\(folder["link"])"), listen: try transports.link("unix:\(folder["listen"])"))
     outer.observers = [inspector]
-    let faultRules = FaultRules()
-    outer.interceptors = [faultRules]
+    let rules = InspectorRules(of: inspector)
+    outer.interceptors = [rules]
     outer.logger = quiet
     let proxy = try await Proxy.start(outer)
     self.proxy = proxy
     let feed = InspectorFeed(
       inspector,
       InspectorActions(
-        send: { request, _ in try await proxy.send(request, from: Resending.listener) }, faultRules: faultRules,
+        send: { request, _ in try await proxy.send(request, from: Resending.listener) }, rules: rules,
         line: cable))
     self.feed = feed
     token = feed.token
@@ -442,6 +694,27 @@ final class InspectorRig: Sendable {
     let response = try await client.execute(request)
     _ = try await response.body.collect(upTo: 1 << 16)
     return response.status.code
+  }
+
+  /// - Returns: the status and the body.
+  func text(_ path: String) async throws -> String { try await text(of: Request(url: "http://localhost\(path)")) }
+
+  /// - Returns: the status and the body of the response.
+  func post(_ path: String, _ body: Body) async throws -> String {
+    try await text(of: Request(.post, url: "http://localhost\(path)", body: body))
+  }
+
+  private func text(of request: Request) async throws -> String {
+    let response = try await client.execute(request)
+    return "\(response.status.code) \(String(buffer: try await response.body.collect(upTo: 4 << 20)))"
+  }
+
+  /// Adds a breakpoint for all requests or responses.
+  func addBreakpoint(on point: String) async throws {
+    var head = HTTPRequest(method: .post, scheme: "http", authority: "localhost", path: "/api/breakpoints")
+    if let name = HTTPField.Name("byway-token") { head.headerFields[name] = token }
+    let answer = try await feed.respond(to: Request(head, body: Body(#"{"on":"\#(point)"}"#)))
+    #expect(answer.status == .ok)
   }
 
   /// Adds `count` recorded exchanges.

@@ -1,6 +1,5 @@
 import Byway
 import BywayGateway
-import BywayInspector
 import BywayInterceptors
 import BywayPrimitives
 import BywayProxy
@@ -9,6 +8,8 @@ import Logging
 import LoopbackTransport
 import NIOCore
 import TestWire
+
+@testable import BywayInspector
 
 /// A device behind a proxy with an inspector, all in this process.
 final class InspectedProxy: Sendable {
@@ -20,6 +21,7 @@ final class InspectedProxy: Sendable {
 
   init(
     _ name: String = "\(UInt64.random(in: .min ... .max))", bodyLimit: Int = 1 << 20, showsSecrets: Bool = false,
+    pausing limits: Breakpoints.Pauses.Limits = .init(),
     origin: @escaping @Sendable (Request) async throws -> Response
   ) async throws {
     let transports = TransportRegistry([LoopbackTransport()])
@@ -31,13 +33,13 @@ final class InspectedProxy: Sendable {
     var outer = ProxyConfiguration(
       link: try transports.link("loopback:\(name)-link"), listen: try transports.link("loopback:\(name)-listen"))
     outer.observers = [inspector, remains.ledger]
-    let faultRules = FaultRules()
-    outer.interceptors = [faultRules]
+    let rules = InspectorRules(Breakpoints(of: inspector, limits: limits))
+    outer.interceptors = [rules]
     outer.logger = .quiet
     let proxy = try await Proxy.start(outer, group: remains.loops)
     self.proxy = proxy
     let actions = InspectorActions(
-      send: { request, _ in try await proxy.send(request, from: Resending.listener) }, faultRules: faultRules)
+      send: { request, _ in try await proxy.send(request, from: Resending.listener) }, rules: rules)
     feed = InspectorFeed(inspector, showsSecrets: showsSecrets, actions)
     client = try BywayClient(link: "loopback:\(name)-listen", transports: [LoopbackTransport()])
   }
@@ -50,7 +52,7 @@ final class InspectedProxy: Sendable {
     var head = HTTPRequest(method: method, scheme: "http", authority: "localhost:4040", path: path)
     if let token, let name = HTTPField.Name("byway-token") { head.headerFields[name] = token }
     let response = try await feed.respond(to: Request(head, body: Body(body)))
-    let text = String(buffer: try await response.body.collect(upTo: 1 << 20))
+    let text = String(buffer: try await response.body.collect(upTo: 16 << 20))
     return (response.status.code, text, response.head.headerFields)
   }
 

@@ -306,6 +306,7 @@ final class ServedExchange: ResponseSink {
     noteFailure(error)
     upstream = nil
     switch response {
+    case .awaited where error.code == .dropped: cutShort(error)
     case .awaited: answer(FailureResponse(error, hop: terms.hop, form: form))
     case .begun: cutShort(error, status: isCall ? FailureResponse.trailers(of: error, hop: terms.hop) : nil)
     case .ended: break

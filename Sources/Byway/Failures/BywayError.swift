@@ -9,7 +9,7 @@ public struct BywayError: Error, Sendable {
       case linkUnavailable, linkLost, protocolViolation
       case originUnavailable, originUntrusted, originLost, incompleteResponse, timedOut
       case forbidden, misdirected, unsupported, refused, tooLarge, cancelled, loopDetected, handlerFailed
-      case pluginFailed
+      case pluginFailed, dropped
       case unreadableFile, uncreatableFile, unwritableFile
     }
     private let kind: Kind
@@ -60,6 +60,8 @@ public struct BywayError: Error, Sendable {
     public static let handlerFailed = Code(kind: .handlerFailed)
     /// A plugin, an interceptor outside of this process, gave no answer.
     public static let pluginFailed = Code(kind: .pluginFailed)
+    /// An interceptor has dropped the exchange: its client gets no answer, but a closed connection, or a reset stream.
+    public static let dropped = Code(kind: .dropped)
 
     /// A file on this machine cannot be read, or has invalid content.
     public static let unreadableFile = Code(kind: .unreadableFile)

@@ -21,6 +21,8 @@ public struct Request: Sendable {
   package var client: ObjectIdentifier?
   /// The record of the exchange that it belongs to.
   var observed: ObservedExchange?
+  /// The detailed observer of that exchange. Interceptors run on its event loop.
+  package var observer: (any SingleExchangeObserver)? { observed?.singleObserver }
 
   /// Called with each remark of a plugin about the exchange.
   package var onNote: (@Sendable (ExchangeRecord.Note) -> Void)?

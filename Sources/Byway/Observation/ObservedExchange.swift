@@ -9,7 +9,7 @@ package import NIOCore
 /// `@unchecked Sendable`: used on the event loop of the exchange only.
 package final class ObservedExchange: @unchecked Sendable {
   private let observers: [any ExchangeObserver]
-  private let singleObserver: (any SingleExchangeObserver)?
+  let singleObserver: (any SingleExchangeObserver)?
   package private(set) var record: ExchangeRecord
 
   init(

@@ -103,7 +103,7 @@ actor Daemon<Command: DaemonCommand>: Service {
       let send: Resending.Send = { [weak self] request, listener in
         try await self?.send(request, at: listener) ?? Response(status: .serviceUnavailable)
       }
-      let actions = InspectorActions(send: Member.sends ? send : nil, faultRules: observation.faultRules)
+      let actions = InspectorActions(send: Member.sends ? send : nil, rules: observation.rules)
       let feed = InspectorFeed(seen, showsSecrets: options.inspectSecrets, actions)
       inspector = try await InspectorService(feed, on: listen, logger: Self.quiet) { [weak self] in
         await self?.linkSnapshots() ?? []

@@ -64,7 +64,7 @@ extension MemberConfiguration {
     configuration.tally = tally
     configuration.audit = interception.audit
     configuration.interceptors =
-      (observation.faultRules.map { [$0] } ?? []) + interception.before(interceptors)
+      (observation.rules.map { [$0] } ?? []) + interception.before(interceptors)
     return configuration
   }
 }

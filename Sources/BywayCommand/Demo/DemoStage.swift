@@ -32,19 +32,18 @@ struct DemoStage {
       let gateway = try await Gateway.start(gatewayConfiguration)
       do {
         var proxyConfiguration = ProxyConfiguration(link: try transports.link(line.hostLink), listen: listen)
-        // At this end of the line, so that the line's time counts.
-        let faultRules = FaultRules()
+        let seen = isInspected ? Inspector() : nil
+        let rules = seen.map { InspectorRules(of: $0) }
         // Requests wait for the cable as long as the session over it does.
         proxyConfiguration.patience = .seconds(30)
-        proxyConfiguration.interceptors = (observer.map { [$0] } ?? []) + [faultRules]
+        proxyConfiguration.interceptors = (observer.map { [$0] } ?? []) + (rules.map { [$0] } ?? [])
         proxyConfiguration.logger = logger
-        let seen = isInspected ? Inspector() : nil
         proxyConfiguration.observers = seen.map { [$0] } ?? []
         let proxy = try await Proxy.start(proxyConfiguration)
         let page = try transports.link("tcp://127.0.0.1:0")
         return DemoStage(
           line: line, url: ListenAddress.url(proxy.address), proxyAddress: proxy.address, gateway: gateway,
-          proxy: proxy, inspector: try await Self.inspector(seen, of: proxy, faultRules, line, on: page, logger))
+          proxy: proxy, inspector: try await Self.inspector(seen, of: proxy, rules, line, on: page, logger))
       } catch {
         await gateway.stop(within: .zero)
         throw error
@@ -56,11 +55,11 @@ struct DemoStage {
   }
 
   private static func inspector(
-    _ seen: Inspector?, of proxy: Proxy, _ faultRules: FaultRules, _ line: DemoLine, on listen: Link, _ logger: Logger
+    _ seen: Inspector?, of proxy: Proxy, _ rules: InspectorRules?, _ line: DemoLine, on listen: Link, _ logger: Logger
   ) async throws -> InspectorService? {
     guard let seen else { return nil }
     let actions = InspectorActions(
-      send: { request, _ in try await proxy.send(request, from: Resending.listener) }, faultRules: faultRules,
+      send: { request, _ in try await proxy.send(request, from: Resending.listener) }, rules: rules,
       line: line)
     let feed = InspectorFeed(seen, actions)
     do {

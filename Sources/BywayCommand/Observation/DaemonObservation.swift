@@ -38,8 +38,8 @@ final class DaemonObservation: Sendable {
   private let accessLog: AccessLog?
   /// `nil` without an inspector.
   let inspector: Inspector?
-  /// The faults that the inspector's user injects.
-  let faultRules: FaultRules?
+  /// The rules of the inspector's users.
+  let rules: InspectorRules?
 
   /// - Throws: ``CommandFailure`` if the access log cannot be opened.
   init(_ options: ObservationOptions, logger: Logger) throws {
@@ -54,7 +54,7 @@ final class DaemonObservation: Sendable {
     plugins = PluginMetrics(factory: registry)
     servesMetrics = options.metrics != nil
     inspector = options.inspect.map { _ in Inspector(bodyLimit: options.inspectBodies?.bytes ?? 1 << 20) }
-    faultRules = inspector.map { _ in FaultRules() }
+    rules = inspector.map { InspectorRules(of: $0) }
     shared = (accessLog.map { [$0] } ?? []) + (inspector.map { [$0] } ?? [])
   }
 

@@ -5,9 +5,11 @@ import * as copy from "./copy.js";
 import { h, replace, setText } from "./dom.js";
 import { edit, warning } from "./edit.js";
 import { line } from "./format.js";
-import { editFaults } from "./faults.js";
 import { closing } from "./menu.js";
+import { answerPaused, editPaused } from "./pause.js";
 import { shareLink, token } from "./place.js";
+import { editRules } from "./rules.js";
+import { isRedacted, REDACTED } from "./secrets.js";
 
 export const NO_TOKEN = "This page is read-only: open the URL that byway status shows, which has a token.";
 
@@ -23,6 +25,11 @@ async function call(path, method = "POST", body) {
     throw new Error(`The inspector did not answer. ${method === "POST" ? "Check the list before you try again: the action may have been carried out." : ""}`);
   }
   if (response.status === 403) throw new Error("The proxy did not accept the token: it may have been restarted. Open the URL that byway status shows.");
+  if (response.status === 409 || (response.status === 404 && path.startsWith("/api/paused/"))) throw new Error(line((await response.text()).trim()));
+  if (response.status === 400 && response.headers.get("Content-Type") === "application/json") {
+    const { part, reason } = await response.json();
+    throw Object.assign(new Error(`${line(reason.charAt(0).toUpperCase() + reason.slice(1), 300)}.`), { part });
+  }
   if (!response.ok) throw new Error(`The inspector answered ${response.status}: ${line((await response.text()).slice(0, 300))}`);
   return response;
 }
@@ -50,7 +57,7 @@ function listener(detail, store) {
 }
 
 export class Actions {
-  /** `acts` has `say(text)`, `open(id)` and `mark(id)`. */
+  /** `acts` has `say(text)`, `open(id)`, `mark(id)`, `showRules(state)`, `exchange(id)` and `now()`. */
   constructor(dialog, acts) {
     this.dialog = dialog;
     this.acts = acts;
@@ -76,7 +83,8 @@ export class Actions {
       button("Resend", () => this.resend(view), true, "resend", "first"),
       button("Edit and resend", () => this.edit(view), true, "resend"),
       menu, button("Compare with …", () => this.acts.mark(detail.id)),
-      button("Inject faults …", () => this.editFaults(detail), true, "faults"),
+      button("Inject faults …", () => this.editRules("faults", detail), true, "faults"),
+      button("Break …", () => this.editRules("breakpoints", detail), true, "breakpoints"),
       button("Make a stub", () => this.stub(view), true),
     ];
   }
@@ -113,22 +121,41 @@ export class Actions {
     this.acts.open(answer.id);
   }
 
-  async stub({ detail }) {
+  async stub({ detail, store }) {
     const text = await (await call(`/api/exchanges/${detail.id}/stub`)).text();
-    const area = h("textarea", { rows: 16, readonly: true, spellcheck: "false", "aria-label": "Stub file", value: text });
+    const area = h("textarea", { rows: 14, spellcheck: "false", "aria-label": "Stub", value: text });
+    const canUse = store.can.has("stubs");
     this.show("Answer such requests with a stub", [
-      h("p", {}, "Save it, optionally with ", h("code", { text: "delay=2s" }), ", ", h("code", { text: "rate=1000" }), " or ", h("code", { text: "fail=linkLost" }),
+      h("p", {}, canUse && "Use it now, until the proxy ends. Or save it, ", !canUse && "Save it, ", "optionally with ", h("code", { text: "delay=2s" }), ", ", h("code", { text: "rate=1000" }), " or ", h("code", { text: "fail=linkLost" }),
         " after its path, and start the proxy with ", h("code", { text: "--stub FILE" }), "."), area,
+      isRedacted(text) && h("p", { class: "quiet", text: `${REDACTED} stands for a secret, which is not part of the stub: write another value if it matters.` }),
     ], [
-      ["Copy", async () => { await copy.toClipboard(text); this.acts.say("Copied."); }],
-      ["Save", () => download(new Blob([text], { type: "text/plain" }), "byway.stub")],
+      ["Copy", async () => { await copy.toClipboard(area.value); this.acts.say("Copied."); }],
+      ["Save", () => download(new Blob([area.value], { type: "text/plain" }), "byway.stub")],
+      ...(canUse ? [["Use it now", async () => {
+        await call("/api/stubs", "POST", { text: area.value });
+        this.acts.say("The stub answers such requests from now on. “Rules …” lists it.");
+      }, true]] : []),
     ]);
   }
 
   edit(view) { return edit(this, view); }
 
-  /** `given` is an exchange like those that the fault rule is for. */
-  editFaults(given) { return editFaults(this, given, this.acts.showFaults); }
+  /** `given` is an exchange like those that the rule is for. */
+  editRules(kind, given) { return editRules(this, kind, given, this.acts.showRules); }
+
+  editPaused(paused, exchange) { return this.attempt(() => editPaused(this, paused, exchange)); }
+
+  answerPaused(paused, exchange) { return this.attempt(() => answerPaused(this, paused, exchange)); }
+
+  exchange(id) { return this.acts.exchange(id); }
+
+  now() { return this.acts.now(); }
+
+  async decide(paused, act, changes) {
+    await call(`/api/paused/${paused.id}/${act}`, "POST", changes);
+    this.acts.say({ continue: "Continued.", answer: "Answered.", drop: "Dropped." }[act]);
+  }
 
   call(path, method, body) { return call(path, method, body); }
 
@@ -151,7 +178,7 @@ export class Actions {
         if (closes) dialog.close();
       } catch (error) {
         setText(problem, error.message);
-        problem.hidden = false;
+        problem.hidden = error.isShown === true;
       }
     } }));
     const form = h("form", { method: "dialog" }, h("h2", { text: title }), content, problem,

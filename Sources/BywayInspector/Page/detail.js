@@ -4,6 +4,7 @@ import { BodyView, charsetOf } from "./body.js";
 import { h, replace, setText } from "./dom.js";
 import { bytes, clock, count, duration, line, number, plain, rate, word } from "./format.js";
 import { Messages } from "./messages.js";
+import { PauseBar } from "./pause.js";
 import { phases, phaseTitle } from "./waterfall.js";
 
 const ANSWERERS = { cache: "the cache", proxy: "the proxy itself" };
@@ -13,7 +14,7 @@ const CACHED = {
 const TABS = ["Overview", "Request", "Response", "Messages"];
 
 export class Detail {
-  /** `acts` has `close()`, `open(id)`, `actions(detail)`, which returns buttons, and `compare`. */
+  /** `acts` has `close()`, `open(id)`, `actions(detail)`, which returns buttons, and `pause`, the actions for a `PauseBar`. */
   constructor(panel, acts) {
     this.panel = panel;
     this.acts = acts;
@@ -21,6 +22,7 @@ export class Detail {
     this.bodies = [];
     this.title = h("h2", { tabindex: -1 });
     this.state = h("p", { class: "state" });
+    this.pause = new PauseBar(acts.pause);
     this.tools = h("div", { class: "tools actions" });
     this.tabs = h("div", {
       role: "tablist", class: "tabs", "aria-label": "Parts of the exchange", onkeydown: (event) => this.key(event),
@@ -40,7 +42,7 @@ export class Detail {
           },
         ),
       ),
-      this.state, this.tools, this.tabs), this.part);
+      this.state, this.pause.element, this.tools, this.tabs), this.part);
   }
 
   /** Shows the data of the list at once, and the rest when it has been loaded. */
@@ -87,8 +89,11 @@ export class Detail {
 
   /** The feed has reported a change. */
   changed() {
-    if (this.id === undefined || this.loading) return;
+    if (this.id === undefined) return;
     const known = this.store.entries.get(this.id);
+    // The user continues where the exchange is, when its buttons disappear.
+    if (this.pause.show(known?.exchange, this.store.now)) this.title.focus({ preventScroll: true });
+    if (this.loading) return;
     if (!known || !this.detail || known.version === this.version) return;
     // Loading many messages is slow: it takes at most a tenth of the time.
     const wait = known.exchange.state === "running" ? Math.max(700, this.took * 10) : 0;
@@ -105,7 +110,9 @@ export class Detail {
     if (!x) return setText(this.title, `#${this.id}`);
     setText(this.title, `${line(x.method ?? "", 20)} ${line(x.path ?? "", 400)}`);
     this.title.title = line(x.path ?? "", 2000);
-    const status = x.state === "failed" ? `failed: ${line(x.failure?.code ?? "", 60)}` : x.status ?? "no answer yet";
+    const paused = x.state === "running" && this.entry()?.exchange.paused;
+    this.pause.show(this.entry()?.exchange, this.store.now);
+    const status = paused ? `paused at the ${paused.at}` : x.state === "failed" ? `failed: ${line(x.failure?.code ?? "", 60)}` : x.status ?? "no answer yet";
     setText(
       this.state,
       [

@@ -84,7 +84,7 @@ function complete(text, where) {
   throw new Error(`The ${where} has ${REDACTED} in it: write the secret in its place, or do not change the ${where} at all.`);
 }
 
-const written = (pairs) => pairs.map(([name, value]) => `${name}: ${value}`).join("\n");
+export const written = (pairs) => pairs.map(([name, value]) => `${name}: ${value}`).join("\n");
 
 /** Reads pairs in the format of the feed: a name without a value keeps its values.
     @throws if a line is no field, or the placeholder of a secret would be sent. */

@@ -25,6 +25,8 @@ export class Feed {
     clearTimeout(this.dozing);
     if (!visible) {
       this.dozing = setTimeout(() => {
+        // Paused exchanges would continue without a page.
+        if (this.store.rules?.breakpoints > 0) return this.seen(false);
         this.asleep = this.source !== undefined;
         if (this.asleep) this.close();
       }, UNSEEN);
@@ -68,8 +70,8 @@ export class Feed {
     });
     source.onopen = () => {
       this.failures = 0;
-      // The proxy reports faults only if there are any, or they change.
-      this.store.takeFaults({ rules: 0, pulled: false });
+      // The proxy reports rules only if there are any, or they change.
+      this.store.takeRules({ rules: 0, breakpoints: 0, stubs: 0, pulled: false });
       this.said({ kind: "live" });
     };
     source.onerror = () => {
@@ -80,7 +82,7 @@ export class Feed {
       this.said({ kind: data.left > 0 ? "behind" : "live", left: data.left });
     });
     on("links", (data) => this.store.takeLinks(data.links));
-    on("faults", (data) => this.store.takeFaults(data));
+    on("faults", (data) => this.store.takeRules(data));
     on("gone", (data) => this.store.removeBefore(data.before));
     on("cleared", () => this.store.removeEnded());
     on("reset", () => this.load());

@@ -40,7 +40,7 @@ export function clock(ms, fractions = true) {
 }
 
 // Control characters, and invisible marks that reverse, join or hide the text around them, except joiners between two pictures.
-const UNSEEN = new RegExp([
+export const UNSEEN = new RegExp([
   "(?![\\t\\n])\\p{Cc}", "(?!\\u200d)\\p{Cf}", "\\p{Cs}", "[\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u2028\\u2029\\u3164\\uffa0]",
   "(?<![\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\ufe0f])\\u200d", "\\u200d(?!\\p{Extended_Pictographic})",
   "(?<!\\p{Extended_Pictographic})[\\ufe00-\\ufe0f]",

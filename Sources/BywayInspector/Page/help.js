@@ -6,7 +6,7 @@ const STORED = "byway-keys";
 const KEYS = [
   ["↑ ↓ Page Home End", "move through the list"], ["Enter", "open the exchange"], ["Escape", "close it, back to the list"],
   ["← → Page Home End", "move an end of the range of time, or a column's edge, that has the focus"], ["/", "filter"], ["p", "pause and resume"],
-  ["l", "the line, and back"], ["c", "compare this exchange with the next one that is opened"], ["?", "this help"],
+  ["b", "the next exchange that is paused"], ["l", "the line, and back"], ["c", "compare this exchange with the next one that is opened"], ["?", "this help"],
 ];
 
 /** Keys without Ctrl can be turned off: speech input sends them by accident (WCAG 2.1.4). */

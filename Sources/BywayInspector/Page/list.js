@@ -3,6 +3,7 @@
 import { Columns } from "./columns.js";
 import { h } from "./dom.js";
 import { bytes, clock, count, duration, line, number, rate } from "./format.js";
+import { left as pauseLeft } from "./pause.js";
 import { gaps } from "./store.js";
 import * as waterfall from "./waterfall.js";
 
@@ -349,12 +350,14 @@ class Row {
     const failed = x.state === "failed";
     // The client closed the connection: that is no failure.
     const left = failed && x.failure?.code === "cancelled";
-    this.set(this.status, x.status !== undefined ? String(x.status) : left ? "—" : failed ? "failed" : "···");
-    if (x.status === undefined && !failed) this.status.setAttribute("aria-label", "running");
+    const paused = x.state === "running" && x.paused !== undefined;
+    this.set(this.status, paused ? "‖" : x.status !== undefined ? String(x.status) : left ? "—" : failed ? "failed" : "···");
+    if (paused) this.status.setAttribute("aria-label", `paused at the ${x.paused.at}`);
+    else if (x.status === undefined && !failed) this.status.setAttribute("aria-label", "running");
     else this.status.removeAttribute("aria-label");
     const title = failed ? line(x.failure?.message ?? "It failed.", 300) : "";
     if (this.title !== title) this.status.title = this.title = title;
-    this.element.dataset.state = left ? "left" : failed ? "failed" : x.state === "running" ? "running" : String(Math.floor((x.status ?? 0) / 100));
+    this.element.dataset.state = paused ? "paused" : left ? "left" : failed ? "failed" : x.state === "running" ? "running" : String(Math.floor((x.status ?? 0) / 100));
     this.set(this.type, line(failed ? x.failure?.code ?? "failed" : x.type ?? "", 60));
     this.set(this.size, size(x));
     const tags = [];
@@ -365,6 +368,7 @@ class Row {
     if (x.state === "running" && x.answered === undefined && x.behind?.length) {
       tags.push(`behind ${x.behind.slice(0, 3).map((id) => `#${id}`).join(" ")}${x.behind.length > 3 ? " …" : ""}`);
     }
+    if (x.unpaused) tags.push("not paused");
     const key = tags.join("|");
     if (key === this.tagKey) return;
     this.tagKey = key;
@@ -384,6 +388,7 @@ function size(x) {
 function time(entry, now) {
   const x = entry.exchange;
   if (x.state !== "running") return duration(entry.lasted(now));
+  if (x.paused !== undefined) return `paused ${pauseLeft(x.paused, now)}`;
   const { left } = entry;
   if (left !== undefined) return `${rate(entry.rate)} · ${left < 60_000 ? `${Math.ceil(left / 1000)} s` : duration(left)} left`;
   if (entry.rate > 0) return `${rate(entry.rate)} · ${Math.floor(entry.lasted(now) / 1000)} s`;

@@ -16,6 +16,7 @@ import { notice, say } from "./notices.js";
 import { Overview } from "./overview.js";
 import { arrive, go, place, token } from "./place.js";
 import { overlaps } from "./range.js";
+import { kindInForce, reminder } from "./rules.js";
 import { Splitter } from "./split.js";
 import { Store } from "./store.js";
 import * as totals from "./totals.js";
@@ -36,9 +37,18 @@ let dirty = true;
 const list = new List(byId("list"), { open, walked, sorted: () => update(true) });
 list.linkOf = (exchange) => store.linkOf(exchange);
 list.clock = () => store.now;
-const actions = new Actions(byId("dialog"), { say, open: (id) => waitFor(id), mark, showFaults: (state) => live.takeFaults(state) });
+const actions = new Actions(byId("dialog"), {
+  say, open: (id) => waitFor(id), mark, showRules: (state) => live.takeRules(state),
+  exchange: (id) => live.entries.get(id)?.exchange, now: () => live.now,
+});
 const detail = new Detail(
-  byId("detail"), { close, open: (id) => open(id, { focus: true }), actions: (view) => actions.buttons(view) },
+  byId("detail"), {
+    close, open: (id) => open(id, { focus: true }), actions: (view) => actions.buttons(view), pause: {
+      able: () => (store !== live ? "Not available for a file." : token() === undefined ? NO_TOKEN : undefined),
+      decide: (paused, act, changes) => attempt(() => actions.decide(paused, act, changes)),
+      edit: (paused, exchange) => actions.editPaused(paused, exchange), answer: (paused, exchange) => actions.answerPaused(paused, exchange),
+    },
+  },
 );
 const strip = new Strip(byId("strip"), (name) => { show({ view: "line" }, true); lineView.show(live, name); });
 const lineView = new LineView(byId("line"));
@@ -90,11 +100,12 @@ function showChoices() {
 
 live.listeners.add((what) => {
   if (what === "can") return showAble();
-  if (what === "faults") return showFaults(live.faults);
+  if (what === "rules") return showRules(live.rules);
   if (what === "links") {
     strip.show(live);
     if (place().view === "line") lineView.show(live);
   } else if (store === live) update();
+  if (what === "exchanges") showPaused();
   if (store === live) detail.changed();
 });
 
@@ -209,11 +220,37 @@ addEventListener("popstate", () => {
 
 // --- notices
 
-/** A reminder of injected faults. */
-function showFaults({ rules, pulled }) {
-  const text = [rules > 0 && `${count(rules, "fault rule")} active.`, pulled && "The cable is unplugged."].filter(Boolean).join(" ");
+/** A reminder of rules in force. */
+function showRules(state) {
   const canShow = token() !== undefined;
-  notice("faults", text || undefined, canShow && "Show", () => attempt(() => actions.editFaults()));
+  notice("rules", reminder(state) || undefined, canShow && "Show", () => attempt(() => actions.editRules(kindInForce(state))));
+}
+
+const known = new Set();
+/** A notice of paused exchanges, which also says when one begins to wait, or passes because too many do. */
+function showPaused() {
+  const all = live.paused;
+  notice("paused", all.length > 0 ? `${count(all.length, "exchange is", "exchanges are")} paused.` : undefined, "Show", nextPaused);
+  for (const { id, paused, method, path } of all) {
+    if (known.has(paused.id)) continue;
+    known.add(paused.id);
+    say(`#${id} is paused at the ${paused.at}: ${line(method ?? "", 20)} ${line(path ?? "", 60)}`);
+  }
+  const passed = [...live.entries.values()].filter(({ id, exchange }) => exchange.unpaused && !unpaused.has(id));
+  for (const { id } of passed) unpaused.add(id);
+  if (passed.length > 0) say("Too many exchanges are paused: others pass their breakpoint. The list marks them “not paused”.", true);
+}
+const unpaused = new Set();
+
+/** Opens the next paused exchange after the one that is open. */
+function nextPaused() {
+  const all = live.paused;
+  if (all.length === 0) return say("No exchange is paused.");
+  const at = all.findIndex((exchange) => exchange.id === place().id);
+  if (store !== live) backToLive();
+  open(all[(at + 1) % all.length].id, { focus: true });
+  detail.changed();
+  detail.pause.focus();
 }
 
 let wasBroken = false;
@@ -247,8 +284,8 @@ const narrow = matchMedia("(max-width: 760px)");
 
 /** In a narrow window, the menu also has the less frequent actions. */
 function arrange() {
-  if (narrow.matches) byId("files-items").prepend(byId("clear"), byId("faults"));
-  else byId("files").before(byId("clear"), byId("faults"));
+  if (narrow.matches) byId("files-items").prepend(byId("clear"), byId("rules"));
+  else byId("files").before(byId("clear"), byId("rules"));
   setText(byId("files-title"), narrow.matches ? "More" : "Files");
 }
 narrow.addEventListener("change", arrange);
@@ -291,6 +328,11 @@ function pause() {
   update(true);
 }
 
+// A form may have been opened by a button that is gone.
+byId("dialog").addEventListener("close", () => {
+  if (document.activeElement === document.body) (byId("detail").hidden ? list.grid : detail.title).focus({ preventScroll: true });
+});
+
 const attempt = async (act) => { try { await act(); } catch (error) { say(error.message, true); } };
 byId("pause").addEventListener("click", pause);
 byId("clear").addEventListener("click", () => attempt(clear));
@@ -299,7 +341,7 @@ byId("record-save").addEventListener("click", () => attempt(async () => {
   await saveRecording();
   say("Saved. Started with --replay FILE, the proxy gives the same answers.");
 }));
-byId("faults").addEventListener("click", () => attempt(() => actions.editFaults(store.entries.get(place().id)?.exchange)));
+byId("rules").addEventListener("click", () => attempt(() => actions.editRules("faults", store.entries.get(place().id)?.exchange)));
 byId("har-open").addEventListener("click", () => byId("har-file").click());
 byId("har-file").addEventListener("change", (event) => attempt(async () => {
   const [file] = event.target.files;
@@ -323,11 +365,11 @@ byId("skip").addEventListener("click", (event) => {
 list.grid.addEventListener("scroll", showTotal, { passive: true });
 function showAble() {
   const why = store !== live ? "Not available for a file." : token() === undefined ? NO_TOKEN : undefined;
-  for (const id of ["clear", "har-save", "record-save", "faults"]) {
+  for (const id of ["clear", "har-save", "record-save", "rules"]) {
     byId(id).disabled = why !== undefined;
     byId(id).title = why ?? "";
   }
-  byId("faults").hidden = !live.can.has("faults") && !live.can.has("line");
+  byId("rules").hidden = !live.can.has("faults") && !live.can.has("line");
 }
 showAble();
 replace(byId("legend"), PHASES.map((phase) => h("li", {}, h("span", { class: `swatch phase-${phase.name}` }), phase.title)),
@@ -339,13 +381,15 @@ function openFile(name, { entries, left }) {
   overview.range.reset();
   store.resetExchanges({ exchanges: entries.map((entry) => entry.detail) });
   look();
-  notice("file", `${line(name, 80)}: ${left > 0 ? `the first ${summary(entries.length, entries.length + left)}` : summary(entries.length, entries.length)} of a file, read-only.`, "Back to live", () => {
-    store = live;
-    source = liveSource;
-    overview.range.reset();
-    notice("file");
-    look();
-  });
+  notice("file", `${line(name, 80)}: ${left > 0 ? `the first ${summary(entries.length, entries.length + left)}` : summary(entries.length, entries.length)} of a file, read-only.`, "Back to live", backToLive);
+}
+
+function backToLive() {
+  store = live;
+  source = liveSource;
+  overview.range.reset();
+  notice("file");
+  look();
 }
 
 function look() {
@@ -379,7 +423,7 @@ addEventListener("keydown", (event) => {
       byId("f-text").focus();
       byId("f-text").select();
     },
-    p: () => store === live && pause(), "?": () => help(byId("dialog")),
+    p: () => store === live && pause(), "?": () => help(byId("dialog")), b: nextPaused,
     l: () => show({ view: place().view === "line" ? "exchanges" : "line" }, true),
     c: () => { const id = place().id ?? list.active; if (id !== undefined) (compareWith === undefined ? mark : open)(id); },
   };

@@ -3,7 +3,7 @@
 import { byId, setText } from "./dom.js";
 
 /** The notices, the most important one first. */
-const ORDER = ["broken", "compare", "file", "faults"];
+const ORDER = ["broken", "paused", "compare", "file", "rules"];
 const notices = new Map();
 let timer;
 

@@ -141,10 +141,16 @@ export class Store {
     this.changed("exchanges");
   }
 
-  /** Injected faults: `{rules, pulled}`. */
-  takeFaults(faults) {
-    this.faults = faults;
-    this.changed("faults");
+  /** The numbers of rules in force: `{rules, breakpoints, stubs, pulled}`. */
+  takeRules(rules) {
+    this.rules = rules;
+    this.changed("rules");
+  }
+
+  /** The paused exchanges, the one that continues first at the beginning. */
+  get paused() {
+    const all = [...this.entries.values()].map((entry) => entry.exchange).filter((x) => x.state === "running" && x.paused !== undefined);
+    return all.sort((a, b) => a.paused.until - b.paused.until);
   }
 
   removeBefore(id) {

@@ -1,91 +1,22 @@
 package import Byway
 import HTTPTypes
-import Synchronization
 
 /// An interceptor that injects the faults requested through the inspector: it slows requests down, answers in place of the far end,
 /// and cuts responses off.
 ///
 /// Safe on any thread. While there are no fault rules, requests bypass it.
 package final class FaultRules: OccasionalInterceptor {
-  /// A fault rule that is in force.
-  package struct Entry: Sendable {
-    package let id: Int
-    package let faultRule: FaultRule
-    /// The number of requests that it has affected.
-    package fileprivate(set) var hits = 0
-  }
-
-  private struct State {
-    var entries: [Entry] = []
-    var next = 1
-    var version = 0
-  }
-
-  /// The limit of fault rules at once. For more, write an interceptor.
-  private static let limit = 50
-  /// The limits of the text in one fault rule, and in all of them, in bytes.
-  package static let sizeLimit = 64 << 10
-  private static let totalLimit = 1 << 20
-
-  private let state = Mutex(State())
-  /// Read for each request.
-  private let isInForce = Atomic(false)
+  package let list = RuleList<FaultRule>()
   private let clock: any Clock<Duration>
 
   package init(clock: any Clock<Duration> = ContinuousClock()) {
     self.clock = clock
   }
 
-  package var isNeeded: Bool { isInForce.load(ordering: .relaxed) }
-
-  /// The fault rules in the order in which they were added, and a number that changes with each change of them.
-  package var all: (entries: [Entry], version: Int) { state.withLock { ($0.entries, $0.version) } }
-
-  /// Adds a fault rule.
-  /// - Returns: Its id.
-  /// - Throws: `BywayError` with code `refused` if there are too many, and `tooLarge` if they are too large.
-  package func add(_ faultRule: FaultRule) throws -> Int {
-    let size = faultRule.byteCount
-    guard size <= Self.sizeLimit else {
-      throw BywayError(
-        .tooLarge, "A fault rule has \(size) bytes of text: at most \(Self.sizeLimit >> 10) KiB.", processing: .none)
-    }
-    return try state.withLock { state in
-      guard state.entries.count < Self.limit else {
-        throw BywayError(.refused, "There are \(Self.limit) fault rules already: remove one.", processing: .none)
-      }
-      guard state.entries.reduce(size, { $0 + $1.faultRule.byteCount }) <= Self.totalLimit else {
-        throw BywayError(
-          .tooLarge, "All fault rules together have at most \(Self.totalLimit >> 20) MiB of text: remove one.",
-          processing: .none)
-      }
-      defer { state.next += 1 }
-      state.entries.append(Entry(id: state.next, faultRule: faultRule))
-      changed(&state)
-      return state.next
-    }
-  }
-
-  /// Removes a fault rule. Requests that are under way keep its effect.
-  /// - Returns: Whether there was one.
-  package func remove(_ id: Int) -> Bool {
-    state.withLock { state in
-      guard let index = state.entries.firstIndex(where: { $0.id == id }) else { return false }
-      state.entries.remove(at: index)
-      changed(&state)
-      return true
-    }
-  }
-
-  private func changed(_ state: inout State) {
-    state.version += 1
-    isInForce.store(!state.entries.isEmpty, ordering: .relaxed)
-  }
-
-  // MARK: Requests
+  package var isNeeded: Bool { list.count > 0 }
 
   package func intercept(_ request: Request, next: Next) async throws -> Response {
-    let effects = effects(on: request)
+    let effects = list.all(for: request.head).map(\.effect)
     guard !effects.isEmpty else { return try await next(request) }
     // The data in a tunnel is not a body that could be slowed down or cut.
     let isTunnel = request.head.method == .connect || request.head.headerFields.contains(.upgrade)
@@ -117,16 +48,5 @@ package final class FaultRules: OccasionalInterceptor {
     return Response(
       status: status, fields: [.contentType: "text/plain; charset=utf-8"],
       body: Body("The inspector answers this in the far end's place.\n"))
-  }
-
-  private func effects(on request: Request) -> [FaultRule.Effect] {
-    state.withLock { state in
-      var effects: [FaultRule.Effect] = []
-      for index in state.entries.indices where state.entries[index].faultRule.scope.contains(request.head) {
-        state.entries[index].hits += 1
-        effects.append(state.entries[index].faultRule.effect)
-      }
-      return effects
-    }
   }
 }

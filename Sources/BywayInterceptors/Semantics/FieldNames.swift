@@ -9,12 +9,12 @@ extension HTTPField.Name {
   /// A proxy's mark of a request that came in absolute form.
   package static let targetForm = known("byway-target-form")
   /// RFC 9530.
-  static let contentDigest = known("content-digest")
-  static let reprDigest = known("repr-digest")
+  package static let contentDigest = known("content-digest")
+  package static let reprDigest = known("repr-digest")
   /// RFC 9211.
   static let cacheStatus = known("cache-status")
   /// RFC 9111 §5.4, obsolete.
   static let pragma = known("pragma")
   /// RFC 1864, obsolete.
-  static let contentMD5 = known("content-md5")
+  package static let contentMD5 = known("content-md5")
 }

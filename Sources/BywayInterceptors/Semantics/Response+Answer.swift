@@ -1,10 +1,10 @@
-import Byway
-import HTTPTypes
+package import Byway
+package import HTTPTypes
 
 extension Response {
   /// Returns an answer that is made here in the form of an origin's: without a body where HTTP allows none, and with its length if
   /// that is known (RFC 9110 §6.4.1, §8.6, §15.3.6).
-  func answering(_ request: HTTPRequest) -> Response {
+  package func answering(_ request: HTTPRequest) -> Response {
     var answer = self
     let code = status.code
     let isReset = code == 205

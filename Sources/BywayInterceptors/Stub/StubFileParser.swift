@@ -7,10 +7,12 @@ import NIOCore
 /// A parser for the text of a ``StubFile``.
 package struct StubFileParser {
   private let path: String
-  private let folder: String
+  private let folder: String?
   private let lines: [Substring]
 
-  package init(_ text: String, path: String, folder: String) {
+  /// - Parameter folder: The folder of the files that rules name; `nil` if the text comes from a page: it may then name no files, and
+  ///   set no fields of the connection.
+  package init(_ text: String, path: String, folder: String?) {
     self.path = path
     self.folder = folder
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { Substring($0) }
@@ -78,6 +80,7 @@ package struct StubFileParser {
       guard let field = HTTPField.Name(String(name)), name.count < line.count else {
         throw failure(index, "\"\(line)\" is not a field: write NAME: VALUE")
       }
+      if folder == nil, field.isOfConnection { throw failure(index, "\(field) is set by Byway: leave it out") }
       fields.append(HTTPField(name: field, value: line.dropFirst(name.count + 1).trimmed))
     }
     let length = fields[.contentLength].flatMap { Int($0) }
@@ -88,6 +91,9 @@ package struct StubFileParser {
       isCopied: lines[first].endsInReturn)
     switch body.content {
     case .file(let name):
+      guard let folder else {
+        throw failure(min(headEnd + 1, end - 1), "it names a file, which only a stub file may: write the body itself")
+      }
       let path = name.hasPrefix("/") ? name : "\(folder)/\(name)"
       return .file(path, status: .init(code: code), fields: fields)
     case .bytes(let bytes): return .fixed(.init(code: code), fields: fields, body: Body(bytes))
@@ -146,6 +152,13 @@ private struct Options {
     .linkUnavailable, .linkLost, .protocolViolation, .originUnavailable, .originUntrusted, .originLost,
     .incompleteResponse, .timedOut, .forbidden, .refused,
   ]
+}
+
+extension HTTPField.Name {
+  /// Whether it is a field of the connection. A length is not: it tells where a stub's body ends.
+  fileprivate var isOfConnection: Bool {
+    self != .contentLength && ConnectionFields.names.contains(canonicalName)
+  }
 }
 
 extension Substring {

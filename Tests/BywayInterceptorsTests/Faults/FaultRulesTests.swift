@@ -15,8 +15,8 @@ import Testing
   func slower() async throws {
     let clock = VirtualClock()
     let faultRules = FaultRules(clock: clock)
-    _ = try faultRules.add(FaultRule(.delay(.seconds(2))))
-    _ = try faultRules.add(FaultRule(.pace(100), of: Scope(paths: ["/slow"])))
+    _ = try faultRules.list.add(FaultRule(.delay(.seconds(2))))
+    _ = try faultRules.list.add(FaultRule(.pace(100), of: Scope(paths: ["/slow"])))
     let next = Next([][...], terminal: { _ in Response(status: .ok, body: Body(page)) })
     let quick = try await faultRules.intercept(Request(url: "http://localhost/"), next: next)
     #expect(String(buffer: try await quick.body.collect(upTo: 1000)) == page)
@@ -24,13 +24,13 @@ import Testing
     let slow = try await faultRules.intercept(Request(url: "http://localhost/slow"), next: next)
     #expect(String(buffer: try await slow.body.collect(upTo: 1000)) == page)
     #expect(clock.elapsed == .seconds(6))
-    #expect(faultRules.all.entries.map(\.hits) == [2, 1])
+    #expect(faultRules.list.entries.map(\.hits) == [2, 1])
   }
 
   @Test("a cut rule truncates a longer body, and leaves a shorter one whole")
   func cut() async throws {
     let faultRules = FaultRules()
-    _ = try faultRules.add(FaultRule(.cut(200)))
+    _ = try faultRules.list.add(FaultRule(.cut(200)))
     let (page, pieces) = (page, TwoPieces())
     let whole = Next([][...], terminal: { _ in Response(status: .ok, body: Body(page)) })
     let response = try await faultRules.intercept(Request(url: "http://localhost/"), next: whole)
@@ -48,7 +48,7 @@ import Testing
   @Test("fault rules do not slow down or cut tunnels")
   func tunnel() async throws {
     let faultRules = FaultRules()
-    _ = try faultRules.add(FaultRule(.cut(0)))
+    _ = try faultRules.list.add(FaultRule(.cut(0)))
     let page = page
     let next = Next([][...], terminal: { _ in Response(status: .ok, body: Body(page)) })
     let head = HTTPRequest(method: .connect, scheme: nil, authority: "a:1", path: nil)
@@ -60,9 +60,9 @@ import Testing
   func needed() throws {
     let faultRules = FaultRules()
     #expect(!faultRules.isNeeded)
-    let id = try faultRules.add(FaultRule(.cut(0)))
+    let id = try faultRules.list.add(FaultRule(.cut(0)))
     #expect(faultRules.isNeeded)
-    #expect(faultRules.remove(id) && !faultRules.remove(id) && !faultRules.isNeeded)
+    #expect(faultRules.list.remove(id) && !faultRules.list.remove(id) && !faultRules.isNeeded)
   }
 }
 

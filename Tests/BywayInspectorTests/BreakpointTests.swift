@@ -1,0 +1,566 @@
+import BywayInterceptors
+import BywayPrimitives
+import Foundation
+import HTTPTypes
+import NIOCore
+import Synchronization
+import TestTools
+import Testing
+
+@testable import Byway
+@testable import BywayInspector
+
+/// Exchanges that users pause, edit, answer and drop.
+@Suite("Breakpoints of the inspector", .timeLimit(.minutes(1))) struct BreakpointTests {
+  /// Answers with the request as it arrived.
+  private func house(
+    pausing limits: Breakpoints.Pauses.Limits = .init(), showsSecrets: Bool = false, _ body: Body? = nil,
+    _ fields: HTTPFields = [:]
+  ) async throws -> InspectedProxy {
+    try await InspectedProxy(showsSecrets: showsSecrets, pausing: limits) { request in
+      let asked = try await request.body.collect(upTo: 8 << 20)
+      let named = request.head.headerFields.filter { $0.name.canonicalName.hasPrefix("x-") }
+      var fields = fields
+      fields[.contentType] = fields[.contentType] ?? "text/plain"
+      let length = request.head.headerFields[.contentLength] ?? "none"
+      let start = String(buffer: asked.getSlice(at: 0, length: min(100, asked.readableBytes)) ?? asked)
+      let text = "\(request.head.method) \(request.head.path ?? "") \(named.map { "\($0)" }) \(length) \(start)"
+      return Response(status: .ok, fields: fields, body: body ?? Body(text))
+    }
+  }
+
+  private struct Outcome: Sendable {
+    var status = 0
+    var text = ""
+    var fields = HTTPFields()
+  }
+
+  /// Sends a request whose exchange will be paused.
+  private func send(
+    _ house: InspectedProxy, _ method: HTTPRequest.Method = .get, _ path: String = "/a", _ body: Body = .empty,
+    _ fields: HTTPFields = [:]
+  ) throws -> Task<Outcome, any Error> {
+    var request = try Request(method, url: "http://localhost\(path)", body: body)
+    request.head.headerFields = fields
+    let sent = request
+    return Task {
+      let response = try await house.client.execute(sent)
+      let text = String(buffer: try await response.body.collect(upTo: 8 << 20))
+      return Outcome(status: response.status.code, text: text, fields: response.fields)
+    }
+  }
+
+  private func breakpoint(_ house: InspectedProxy, _ text: String) async throws {
+    #expect(try await act(house, "/api/breakpoints", text).status == 200)
+  }
+
+  private func act(_ house: InspectedProxy, _ path: String, _ text: String = "") async throws -> (
+    status: Int, text: String
+  ) {
+    let answer = try await house.ask(.post, path, text, token: house.feed.token)
+    return (answer.status, answer.text)
+  }
+
+  private func message(_ house: InspectedProxy, _ id: Int) async throws -> JSON {
+    JSON(parsing: try await house.ask(.get, "/api/paused/\(id)", token: house.feed.token).text) ?? .null
+  }
+
+  /// Waits until a pause with that id is in the list, and its body has arrived.
+  private func waitForPause(_ house: InspectedProxy, _ id: Int = 1) async throws {
+    #expect(
+      try await eventually {
+        try await house.exchanges().contains { $0["paused"]?["id"] == .number(id) }
+      })
+    #expect(try await eventually { try await message(house, id)["body"]?["arriving"] == nil })
+  }
+
+  @Test("a request waits at a breakpoint, is listed with its deadline, and continues unchanged")
+  func continued() async throws {
+    let house = try await house()
+    try await breakpoint(house, #"{"method":"POST","path":"/a","on":"request"}"#)
+    let sent = try send(house, .post, "/a?x=1", Body("hello"), [.accept: "*/*"])
+    try await waitForPause(house)
+    let exchange = try #require(try await house.exchanges().first)
+    #expect(try InspectorFeedTests.schema.problems(of: exchange, as: "exchange") == [])
+    #expect(exchange["state"]?.text == "running" && exchange["paused"]?["at"]?.text == "request")
+    let until = exchange["paused"]?["until"].flatMap { Double("\($0)") } ?? 0
+    let begun = exchange["begun"].flatMap { Double("\($0)") } ?? 0
+    #expect((59_000...75_000).contains(until - begun))
+    let message = try await message(house, 1)
+    #expect(try InspectorFeedTests.schema.problems(of: message, as: "paused") == [])
+    #expect(message["path"]?.text == "/a?x=1" && message["body"] == ["bytes": 5, "text": "hello"])
+    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+    let outcome = try await sent.value
+    #expect(outcome.status == 200 && outcome.text == "POST /a?x=1 [] 5 hello", "\(outcome)")
+    #expect(try await eventually { try await house.exchanges().first?["paused"] == nil })
+    // Another request, and a removed breakpoint, do not pause.
+    #expect(try await send(house).value.status == 200)
+    #expect(try await act(house, "/api/breakpoints/1/remove").status == 200)
+    #expect(try await send(house, .post).value.status == 200)
+    #expect(try await house.json("/api/breakpoints")["breakpoints"] == [])
+    await house.stop()
+  }
+
+  @Test("method, path, fields and body of a request can be edited, and its length is corrected")
+  func editedRequest() async throws {
+    let house = try await house()
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let name = try #require(HTTPField.Name("x-a"))
+    let sent = try send(house, .put, "/a", Body("hello"), [name: "1", .authorization: "Basic c2VjcmV0"])
+    try await waitForPause(house)
+    let fields = try await message(house, 1)["fields"]?.elements ?? []
+    #expect(fields.contains(["name": "x-a", "value": "1"]), "\(fields)")
+    #expect(fields.contains(["name": "authorization", "secret": .bool(true)]))
+    #expect(!fields.contains { $0["name"] == "content-length" || $0["name"] == "host" })
+    let edit =
+      #"{"method":"POST","path":"/b?y","fields":[["x-a","2"],["x-b","é"],["authorization"]],"body":"a longer text"}"#
+    #expect(try await act(house, "/api/paused/1/continue", edit).status == 204)
+    let outcome = try await sent.value
+    #expect(outcome.text == #"POST /b?y ["x-a: 2", "x-b: é"] 13 a longer text"#, "\(outcome.text)")
+    let seen = try await house.json("/api/exchanges/1")["requestFields"]?.elements ?? []
+    #expect(seen.contains { $0["name"] == "authorization" && $0["mark"] == nil }, "\(seen)")
+    await house.stop()
+  }
+
+  @Test("a response waits by its status, and its status, fields and body can be edited")
+  func editedResponse() async throws {
+    let house = try await house()
+    try await breakpoint(house, #"{"on":"response","status":"404"}"#)
+    try await breakpoint(house, #"{"path":"/b","on":"response","status":"2xx"}"#)
+    #expect(try await send(house).value.status == 200)
+    let sent = try send(house, .get, "/b")
+    try await waitForPause(house)
+    let message = try await message(house, 1)
+    #expect(message["at"]?.text == "response" && message["status"] == 200)
+    #expect(message["body"]?["text"]?.text == "GET /b [] none ")
+    let edit = #"{"status":418,"fields":[["content-type","text/html"],["x-c","3"]],"body":"<b>short</b>"}"#
+    #expect(try await act(house, "/api/paused/1/continue", edit).status == 204)
+    let outcome = try await sent.value
+    #expect(outcome.status == 418 && outcome.text == "<b>short</b>" && outcome.fields[.contentLength] == "12")
+    #expect(outcome.fields[.contentType] == "text/html")
+    #expect(outcome.fields[try #require(HTTPField.Name("x-c"))] == "3")
+    let hits = try await house.json("/api/breakpoints")["breakpoints"]?.elements.map { $0["hits"] }
+    #expect(hits == [0, 1])
+    await house.stop()
+  }
+
+  @Test("a response that becomes one without content loses its body and length", arguments: [204, 205, 304])
+  func bodiless(_ status: Int) async throws {
+    let house = try await house(Body("some content"))
+    try await breakpoint(house, #"{"on":"response"}"#)
+    let sent = try send(house)
+    try await waitForPause(house)
+    #expect(try await act(house, "/api/paused/1/continue", #"{"status":\#(status)}"#).status == 204)
+    let outcome = try await sent.value
+    #expect(outcome.status == status && outcome.text == "")
+    #expect(outcome.fields[.contentLength] == (status == 205 ? "0" : nil))
+    // The connection is still in order.
+    #expect(try await act(house, "/api/breakpoints/1/remove").status == 200)
+    #expect(try await send(house).value.text == "some content")
+    await house.stop()
+  }
+
+  @Test("the response to HEAD has no body to edit, and keeps its length")
+  func head() async throws {
+    let house = try await house(Body("some content"), [.contentLength: "12"])
+    try await breakpoint(house, #"{"on":"response"}"#)
+    let sent = try send(house, .head)
+    try await waitForPause(house)
+    #expect(try await message(house, 1)["body"]?["fixed"]?.text?.contains("no body") == true)
+    #expect(try await act(house, "/api/paused/1/continue", #"{"body":"x"}"#).text.contains(#""part":"body""#))
+    #expect(try await act(house, "/api/paused/1/continue", #"{"fields":[["x-c","3"]]}"#).status == 204)
+    let outcome = try await sent.value
+    #expect(outcome.status == 200 && outcome.text == "" && outcome.fields[.contentLength] == "12")
+    await house.stop()
+  }
+
+  @Test("a user answers in place of the origin, or of its response", arguments: ["request", "response"])
+  func answered(_ point: String) async throws {
+    let reached = Atomic(0)
+    let house = try await InspectedProxy { _ in
+      reached.add(1, ordering: .relaxed)
+      return Response(status: .ok, body: Body("the origin's"))
+    }
+    try await breakpoint(house, #"{"on":"\#(point)"}"#)
+    let sent = try send(house, .post, "/a", Body("hello"))
+    try await waitForPause(house)
+    #expect(try await act(house, "/api/paused/1/answer", #"{"status":200,"body":"mine"}"#).status == 204)
+    let outcome = try await sent.value
+    #expect(outcome.status == 200 && outcome.text == "mine")
+    #expect(outcome.fields[.contentType] == "text/plain; charset=utf-8" && outcome.fields[.contentLength] == "4")
+    #expect(reached.load(ordering: .relaxed) == (point == "request" ? 0 : 1))
+    await house.stop()
+  }
+
+  @Test("a dropped exchange gets no answer, and the next one does", arguments: ["request", "response"])
+  func dropped(_ point: String) async throws {
+    let house = try await house()
+    try await breakpoint(house, #"{"on":"\#(point)"}"#)
+    // A client may repeat a GET.
+    let sent = try send(house, .post)
+    try await waitForPause(house)
+    #expect(try await act(house, "/api/paused/1/drop").status == 204)
+    await #expect(throws: (any Error).self) { try await sent.value }
+    #expect(try await eventually { try await house.exchanges().first?["state"]?.text == "failed" })
+    let exchange = try #require(try await house.exchanges().first)
+    #expect(exchange["failure"]?["code"]?.text == "dropped" && exchange["status"] == nil, "\(exchange)")
+    #expect(try await act(house, "/api/breakpoints/1/remove").status == 200)
+    #expect(try await send(house).value.status == 200)
+    await house.stop()
+  }
+
+  @Test("a client that leaves ends the pause at once, and the list says so")
+  func left() async throws {
+    let house = try await house()
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let sent = try send(house)
+    try await waitForPause(house)
+    sent.cancel()
+    #expect(try await eventually { try await house.exchanges().first?["failure"]?["code"]?.text == "cancelled" })
+    #expect(try await house.exchanges().first?["paused"] == nil)
+    let late = try await act(house, "/api/paused/1/continue")
+    #expect(late.status == 409 && late.text.contains("no longer paused"))
+    await house.stop()
+  }
+
+  @Test("a pause ends at its deadline, and without a page after the grace")
+  func deadlines() async throws {
+    for (patience, grace) in [
+      (TimeAmount.milliseconds(300), TimeAmount.seconds(60)), (.seconds(60), .milliseconds(300)),
+    ] {
+      let house = try await house(pausing: .init(count: 16, patience: patience, grace: grace))
+      try await breakpoint(house, #"{"on":"request"}"#)
+      let begun = NIODeadline.now()
+      #expect(try await send(house, .post, "/a", Body("hello")).value.text == "POST /a [] 5 hello")
+      let lasted = NIODeadline.now() - begun
+      #expect(lasted < .seconds(30), "\(lasted)")
+      await house.stop()
+    }
+  }
+
+  @Test("a page with the token keeps exchanges paused, and one without it does not")
+  func watched() async throws {
+    let house = try await house(pausing: .init(count: 16, patience: .seconds(60), grace: .milliseconds(200)))
+    try await breakpoint(house, #"{"on":"request"}"#)
+    func events(_ query: String) -> Request {
+      Request(HTTPRequest(method: .get, scheme: "http", authority: "localhost:4040", path: "/api/events\(query)"))
+    }
+    var reader: Response? = try await house.feed.respond(to: events("?token=\(house.feed.token)"))
+    let sent = try send(house)
+    #expect(try await eventually { try await house.exchanges().first?["paused"]?["id"] == 1 })
+    let breakpoints = try #require(house.feed.actions.rules).breakpoints
+    // Longer than the grace: the page is there.
+    for _ in 0..<4 { _ = try await house.events(1) }
+    #expect((try? breakpoints.message(1)) != nil)
+    withExtendedLifetime(reader) {}
+    reader = nil
+    #expect(try await sent.value.status == 200)
+    let other = try await house.feed.respond(to: events(""))
+    #expect(try await send(house).value.status == 200)
+    #expect(try await house.exchanges().last?["paused"] == nil)
+    withExtendedLifetime(other) {}
+    await house.stop()
+  }
+
+  @Test("further exchanges pass when too many wait, and are marked")
+  func full() async throws {
+    let house = try await house(pausing: .init(count: 1, patience: .seconds(60), grace: .seconds(60)))
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let sent = try send(house)
+    try await waitForPause(house)
+    #expect(try await send(house, .get, "/b").value.status == 200)
+    let exchanges = try await house.exchanges()
+    #expect(exchanges.map { $0["unpaused"] } == [nil, .bool(true)])
+    #expect(try InspectorFeedTests.schema.problems(of: exchanges[1], as: "exchange") == [])
+    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+    #expect(try await sent.value.status == 200)
+    await house.stop()
+  }
+
+  @Test("bodies that are not text, have a coding, or are too large are not editable and pass unchanged")
+  func fixed() async throws {
+    let large = ByteBuffer(repeating: UInt8(ascii: "a"), count: (4 << 20) + 1)
+    let whole = ByteBuffer(repeating: UInt8(ascii: "b"), count: 4 << 20)
+    let cases: [(ByteBuffer, HTTPFields, String?)] = [
+      (ByteBuffer(bytes: [0xFF, 0xFE]), [:], "not text"), (ByteBuffer(bytes: [0x61, 0, 0x62]), [:], "not text"),
+      (ByteBuffer(string: "abc"), [.contentEncoding: "br"], "encoded as br"),
+      (ByteBuffer(string: "data: 1\n\n"), [.contentType: "text/event-stream"], "stream"),
+      (large, [:], "larger than 4 MiB"),
+      (whole, [:], nil),
+    ]
+    for (bytes, fields, reason) in cases {
+      for hasLength in [true, false] {
+        let pieces = bytes
+        let body =
+          hasLength
+          ? Body(bytes)
+          : Body(
+            AsyncStream {
+              $0.yield(pieces); $0.finish()
+            })
+        let house = try await house(body, fields)
+        try await breakpoint(house, #"{"on":"response"}"#)
+        let sent = try send(house)
+        try await waitForPause(house)
+        let shown = try await message(house, 1)["body"]
+        #expect(shown?["fixed"]?.text?.contains(reason ?? "-") == (reason == nil ? nil : true), "\(reason ?? "")")
+        #expect((shown?["text"] == nil) == (reason != nil))
+        if reason != nil {
+          let refused = try await act(house, "/api/paused/1/continue", #"{"body":"x"}"#)
+          #expect(refused.status == 400 && refused.text.contains(#""part":"body""#))
+        }
+        #expect(try await act(house, "/api/paused/1/continue", #"{"fields":[["x-c","3"]]}"#).status == 204)
+        let outcome = try await sent.value
+        #expect(outcome.text.utf8.count == String(buffer: bytes).utf8.count && outcome.text == String(buffer: bytes))
+        #expect(outcome.fields[.contentEncoding] == fields[.contentEncoding])
+        #expect(outcome.fields[try #require(HTTPField.Name("x-c"))] == "3")
+        await house.stop()
+      }
+    }
+  }
+
+  @Test("a body that is still arriving does not delay a decision, and passes whole")
+  func arriving() async throws {
+    let house = try await house()
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let (pieces, more) = AsyncStream.makeStream(of: ByteBuffer.self)
+    more.yield(ByteBuffer(string: "one "))
+    let sent = try send(house, .post, "/a", Body(pieces))
+    #expect(try await eventually { try await message(house, 1)["body"]?["bytes"] == 4 })
+    #expect(try await message(house, 1)["body"]?["arriving"]?.isTrue == true)
+    #expect(try await act(house, "/api/paused/1/continue", #"{"body":"x"}"#).status == 400)
+    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+    more.yield(ByteBuffer(string: "two "))
+    more.yield(ByteBuffer(string: "three"))
+    more.finish()
+    #expect(try await sent.value.text == "POST /a [] none one two three")
+    await house.stop()
+  }
+
+  @Test("the memory of paused bodies counts in the budget until they have passed")
+  func memory() async throws {
+    let budget = MemoryBudget(limit: 8 << 20)
+    let memory = PausedMemory(budget)
+    do {
+      let share = memory.share()
+      #expect(share.take(1 << 20) && budget.held == 1 << 20)
+      // A quarter of the budget.
+      #expect(!memory.share().take((1 << 20) + 1) && budget.held == 1 << 20)
+      #expect(memory.share().take(1 << 20))
+      let body = ReadBody(Body("twelve bytes"), memory.share())
+      #expect(try await eventually { if case .whole = body.content { true } else { false } })
+      #expect(budget.held == (1 << 20) + 12)
+      #expect(String(buffer: try await body.body.collect(upTo: 100)) == "twelve bytes")
+    }
+    #expect(try await eventually { budget.held == 0 })
+  }
+
+  @Test("when memory is short, the oldest exchange continues unchanged")
+  func pressure() async throws {
+    let house = try await house()
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let sent = try send(house, .post, "/a", Body("hello"))
+    try await waitForPause(house)
+    try #require(house.feed.actions.rules).breakpoints.release(1)
+    #expect(try await sent.value.text == "POST /a [] 5 hello")
+    await house.stop()
+  }
+
+  @Test(
+    "an edit that would change the framing, or is no valid message, is refused with the part that is wrong",
+    arguments: [
+      (#"{"fields":[["transfer-encoding","chunked"]]}"#, "fields"), (#"{"fields":[["Content-Length","5"]]}"#, "fields"),
+      (#"{"fields":[["connection","close"]]}"#, "fields"), (#"{"fields":[["upgrade","h2c"]]}"#, "fields"),
+      (#"{"fields":[["content-encoding","gzip"]]}"#, "fields"), (#"{"fields":[["host","other"]]}"#, "fields"),
+      (#"{"fields":[["te","trailers"]]}"#, "fields"), (#"{"fields":[["byway-next","x"]]}"#, "fields"),
+      (#"{"fields":[["x-a","b\r\ncontent-length: 0"]]}"#, "fields"), (#"{"fields":[["x-a","b\nc"]]}"#, "fields"),
+      (#"{"fields":[["x-a","\u0000"]]}"#, "fields"), (#"{"fields":[["x a","b"]]}"#, "fields"),
+      (#"{"fields":[["x-a:b","c"]]}"#, "fields"), (#"{"fields":[[":path","/c"]]}"#, "fields"),
+      (#"{"fields":[["","c"]]}"#, "fields"), (#"{"fields":"x"}"#, "fields"), (#"{"fields":[["a","b","c"]]}"#, "fields"),
+      (#"{"fields":[["a",1]]}"#, "fields"), (#"{"fields":[[]]}"#, "fields"),
+      (#"{"fields":[["x-a","[redacted]"]]}"#, "fields"),
+      (#"{"path":"a"}"#, "path"), (#"{"path":"/a b"}"#, "path"), (#"{"path":"/a HTTP/1.1\r\nx: y"}"#, "path"),
+      (#"{"path":"/é"}"#, "path"), (#"{"path":"/a#b"}"#, "path"), (#"{"path":1}"#, "path"),
+      (#"{"path":"/[redacted]"}"#, "path"), (#"{"method":"A B"}"#, "method"), (#"{"method":""}"#, "method"),
+      (#"{"method":"CONNECT"}"#, "method"), (#"{"method":"HEAD"}"#, "method"), (#"{"method":null}"#, "method"),
+      (#"{"status":200}"#, "status"), (#"{"body":1}"#, "body"), (#"{"body":"[redacted]"}"#, "body"),
+    ])
+  func refused(_ edit: String, _ part: String) async throws {
+    let house = try await house()
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let sent = try send(house, .post, "/a", Body("hello"))
+    try await waitForPause(house)
+    let answer = try await act(house, "/api/paused/1/continue", edit)
+    #expect(answer.status == 400 && JSON(parsing: answer.text)?["part"]?.text == part, "\(answer)")
+    #expect(JSON(parsing: answer.text)?["reason"]?.text?.isEmpty == false)
+    // It still waits, unchanged.
+    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+    #expect(try await sent.value.text == "POST /a [] 5 hello")
+    await house.stop()
+  }
+
+  @Test(
+    "an invalid answer is refused with the part that is wrong",
+    arguments: [
+      ("", "status"), (#"{"status":"200"}"#, "status"), (#"{"status":101}"#, "status"), (#"{"status":600}"#, "status"),
+      (#"{"status":1e3}"#, "status"), (#"{"status":200,"fields":[["transfer-encoding","chunked"]]}"#, "fields"),
+      (#"{"status":200,"fields":[["set-cookie","a\r\nb: c"]]}"#, "fields"), (#"{"status":200,"body":[]}"#, "body"),
+      (#"{"status":200,"path":"/"}"#, "path"), (#"{"status":200,"method":"GET"}"#, "method"),
+    ])
+  func refusedAnswer(_ text: String, _ part: String) async throws {
+    let house = try await house()
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let sent = try send(house)
+    try await waitForPause(house)
+    let answer = try await act(house, "/api/paused/1/answer", text)
+    #expect(answer.status == 400 && JSON(parsing: answer.text)?["part"]?.text == part, "\(answer)")
+    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+    #expect(try await sent.value.status == 200)
+    await house.stop()
+  }
+
+  @Test("wrong, late and repeated decisions, and those without the token, change nothing")
+  func wrongDecisions() async throws {
+    let house = try await house()
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let sent = try send(house)
+    try await waitForPause(house)
+    for path in [
+      "/api/paused/2/continue", "/api/paused/0/drop", "/api/paused/x/drop", "/api/paused/1/explode", "/api/paused/1",
+      "/api/paused",
+    ] {
+      #expect(try await act(house, path).status == 404, "\(path)")
+    }
+    for text in ["[]", "{", "1", "\"\""] {
+      #expect(try await act(house, "/api/paused/1/continue", text).status == 400, "\(text)")
+    }
+    let long = #"{"body":"\#(String(repeating: "a", count: (4 << 20) + 1))"}"#
+    #expect(try await act(house, "/api/paused/1/continue", long).text.contains("larger than 4 MiB"))
+    let longer = #"{"body":"\#(String(repeating: "a", count: 9 << 20))"}"#
+    #expect(try await act(house, "/api/paused/1/continue", longer).status == 413)
+    for (method, path) in [
+      (HTTPRequest.Method.post, "/api/paused/1/continue"), (.get, "/api/paused/1"), (.post, "/api/breakpoints"),
+    ] {
+      #expect(try await house.ask(method, path, "{}").status == 403)
+      #expect(try await house.ask(method, path, "{}", token: "wrong").status == 403)
+    }
+    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+    #expect(try await act(house, "/api/paused/1/continue").status == 409)
+    #expect(try await act(house, "/api/paused/1/drop").status == 409)
+    #expect(try await sent.value.status == 200)
+    #expect(try await house.ask(.get, "/api/paused/1", token: house.feed.token).status == 409)
+    await house.stop()
+  }
+
+  @Test(
+    "an invalid breakpoint is refused with the valid form",
+    arguments: [
+      ("", "object"), ("{}", "on must be"), (#"{"on":"both"}"#, "on must be"), (#"{"on":1}"#, "on must be text"),
+      (#"{"on":"request","status":"404"}"#, "no status"), (#"{"on":"response","status":"6xx"}"#, "200 to 599"),
+      (#"{"on":"response","status":"1xx"}"#, "200 to 599"), (#"{"on":"response","status":"+40"}"#, "200 to 599"),
+      (#"{"on":"response","status":404}"#, "must be text"), (#"{"on":"request","path":"a"}"#, "begins with /"),
+      (#"{"on":"request","host":"a b"}"#, "not a host"), (#"{"on":"request","method":["GET"]}"#, "must be text"),
+    ])
+  func invalid(_ text: String, _ words: String) async throws {
+    let house = try await house()
+    let answer = try await act(house, "/api/breakpoints", text)
+    #expect(answer.status == 400 && answer.text.contains(words), "\(answer.text)")
+    #expect(try await house.json("/api/breakpoints")["breakpoints"] == [])
+    await house.stop()
+  }
+
+  @Test("there are at most 32 breakpoints and 32 stubs, and requests bypass the rules while there are none")
+  func limits() async throws {
+    let house = try await house()
+    let rules = try #require(house.feed.actions.rules)
+    #expect(!rules.isNeeded)
+    for (path, text) in [
+      ("breakpoints", #"{"on":"request"}"#), ("stubs", ####"{"text":"### GET /\nHTTP/1.1 200\n"}"####),
+    ] {
+      for _ in 0..<32 { #expect(try await act(house, "/api/\(path)", text).status == 200) }
+      #expect(rules.isNeeded)
+      #expect(try await act(house, "/api/\(path)", text).status == 503)
+      for id in 1...32 { #expect(try await act(house, "/api/\(path)/\(id)/remove").status == 200) }
+      #expect(try await act(house, "/api/\(path)/1/remove").status == 404)
+      #expect(!rules.isNeeded)
+    }
+    await house.stop()
+  }
+
+  @Test("a stub takes effect at once, before the request is sent, and until it is removed")
+  func stub() async throws {
+    let reached = Atomic(0)
+    let house = try await InspectedProxy { _ in
+      reached.add(1, ordering: .relaxed)
+      return Response(status: .ok, fields: [.contentType: "text/plain"], body: Body("real"))
+    }
+    #expect(try await send(house).value.text == "real")
+    let text = try await act(house, "/api/exchanges/1/stub").text
+    let made = text.replacing("real", with: "stub")
+    #expect(try await act(house, "/api/stubs", "\(["text": .string(made)] as JSON)").status == 200)
+    #expect(try await send(house).value.text == "stub")
+    #expect(try await send(house, .get, "/b").value.text == "real")
+    #expect(reached.load(ordering: .relaxed) == 2)
+    let list = try await house.json("/api/stubs")
+    #expect(try InspectorFeedTests.schema.problems(of: list, as: "faults") == [])
+    #expect(list["stubs"] == [["id": 1, "hits": 1, "title": "GET /a", "bytes": .number(made.utf8.count)]])
+    #expect(try await house.exchanges().map { $0["from"] } == [nil, "proxy", nil])
+    #expect(try await act(house, "/api/stubs/1/remove").status == 200)
+    #expect(try await send(house).value.text == "real")
+    await house.stop()
+  }
+
+  @Test(
+    "a stub from the page reads no file, sets no framing, and is one rule",
+    arguments: [
+      ("### GET /\nHTTP/1.1 200\n\n< /etc/passwd\n", "names a file"),
+      ("### GET /\nHTTP/1.1 200\ntransfer-encoding: chunked\n\nx", "set by Byway"),
+      ("### GET /\nHTTP/1.1 200\nUpgrade: x\n\nx", "set by Byway"), ("### GET /\nHTTP/1.1 101\n", "status line"),
+      ("### GET /\nHTTP/1.1 200\n\n### GET /b\nHTTP/1.1 200\n", "here are 2"), ("", "here are 0"),
+      ("x", "a rule begins"),
+    ])
+  func invalidStub(_ text: String, _ words: String) async throws {
+    let house = try await house()
+    let answer = try await act(house, "/api/stubs", "\(["text": .string(text)] as JSON)")
+    #expect(answer.status == 400 && answer.text.contains(words), "\(answer.text)")
+    #expect(try await act(house, "/api/stubs", "{}").status == 400)
+    #expect(try await act(house, "/api/stubs", #"{"text":1}"#).status == 400)
+    #expect(try await house.json("/api/stubs")["stubs"] == [])
+    await house.stop()
+  }
+
+  @Test("a breakpoint waits for the responses of stubs and fault rules, too")
+  func order() async throws {
+    let house = try await house()
+    try await breakpoint(house, #"{"on":"response"}"#)
+    #expect(try await act(house, "/api/stubs", ####"{"text":"### GET /a\nHTTP/1.1 200\n\nstub"}"####).status == 200)
+    let sent = try send(house)
+    try await waitForPause(house)
+    #expect(try await message(house, 1)["body"]?["text"] == "stub")
+    #expect(try await act(house, "/api/paused/1/continue", #"{"body":"edited"}"#).status == 204)
+    #expect(try await sent.value.text == "edited")
+    await house.stop()
+  }
+
+  @Test(
+    "the secrets of a paused message are shown only if the user wants that, and are never replaced by a placeholder")
+  func secrets() async throws {
+    for showsSecrets in [false, true] {
+      let house = try await house(showsSecrets: showsSecrets)
+      try await breakpoint(house, #"{"on":"request"}"#)
+      let sent = try send(
+        house, .post, "/a?token=abc", Body(#"{"password":"abc","n":1}"#), [.contentType: "application/json"])
+      try await waitForPause(house)
+      let shown = "\(try await message(house, 1))"
+      #expect(shown.contains("abc") == showsSecrets, "\(shown)")
+      if !showsSecrets {
+        let edit = #"{"body":"{\"password\":\"[redacted]\",\"n\":2}"}"#
+        #expect(try await act(house, "/api/paused/1/continue", edit).text.contains(#""part":"body""#))
+      }
+      #expect(try await act(house, "/api/paused/1/continue", #"{"fields":[["x-a","1"]]}"#).status == 204)
+      let text = try await sent.value.text
+      #expect(text.contains(#"/a?token=abc ["x-a: 1"]"#) && text.contains(#"{"password":"abc","n":1}"#), "\(text)")
+      await house.stop()
+    }
+  }
+}
