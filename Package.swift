@@ -85,8 +85,11 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
+    // The C library of the system.
+    source("BywayLibC", []),
+
     // Helpers for every module: files, texts and times without Foundation.
-    source("BywayPrimitives", []),
+    source("BywayPrimitives", ["BywayLibC"]),
 
     // State machines without I/O, clock or lock.
     .systemLibrary(
@@ -94,7 +97,7 @@ let package = Package(
     source("BywayLineLayer", []),
     source("BywayHTTPWire", ["BywayPrimitives", nioCore, httpTypes]),
     source("BywayHTTP1Session", ["BywayHTTPWire", nioCore]),
-    source("BywayHTTP2Session", ["BywayHTTPWire", "BywayPrimitives", "CBywayNGHTTP2", nioCore]),
+    source("BywayHTTP2Session", ["BywayHTTPWire", "BywayLibC", "BywayPrimitives", "CBywayNGHTTP2", nioCore]),
     source("BywayLineEmulation", []),
     // Conformance tests for one end of a line, as text that programs in any language can read.
     .target(
@@ -106,9 +109,8 @@ let package = Package(
     source(
       "Byway",
       [
-        "BywayLineLayer", "BywayHTTPWire", "BywayHTTP1Session", "BywayHTTP2Session", "BywayPrimitives", nioCore,
-        nioPosix, httpTypes, logging,
-        crypto,
+        "BywayLibC", "BywayLineLayer", "BywayHTTPWire", "BywayHTTP1Session", "BywayHTTP2Session", "BywayPrimitives",
+        nioCore, nioPosix, httpTypes, logging, crypto,
       ]),
 
     // Devices by their names, and hubs that their gateways dial.
@@ -117,33 +119,41 @@ let package = Package(
     // TLS for links and origins.
     source(
       "BywayTLS",
-      ["Byway", "BywayHTTPWire", "BywayPrimitives", nioCore, nioPosix, nioSSL, nioTLS, httpTypes, logging, crypto]),
+      [
+        "Byway", "BywayHTTPWire", "BywayLibC", "BywayPrimitives", nioCore, nioPosix, nioSSL, nioTLS, httpTypes, logging,
+        crypto,
+      ]),
 
     // The gateway and the proxy.
     source(
       "BywayGateway",
       [
-        "Byway", "BywayDevices", "BywayTLS", "BywayLineLayer", "BywayHTTPWire", "BywayPrimitives", nioCore, nioPosix,
-        nioConcurrencyHelpers, httpTypes, logging,
+        "Byway", "BywayDevices", "BywayLibC", "BywayTLS", "BywayLineLayer", "BywayHTTPWire", "BywayPrimitives", nioCore,
+        nioPosix, nioConcurrencyHelpers, httpTypes, logging,
       ]),
     source(
       "BywayProxy",
       [
-        "Byway", "BywayDevices", "BywayLineLayer", "BywayHTTP1Session", "BywayHTTPWire", "BywayPrimitives", nioCore,
-        nioPosix, httpTypes,
-        logging, crypto,
+        "Byway", "BywayDevices", "BywayLibC", "BywayLineLayer", "BywayHTTP1Session", "BywayHTTPWire", "BywayPrimitives",
+        nioCore, nioPosix, httpTypes, logging, crypto,
       ]),
     .systemLibrary(name: "CBywayZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     source(
       "BywayInterceptors",
-      ["Byway", "BywayHTTPWire", "BywayPrimitives", "CBywayZlib", nioCore, nioPosix, httpTypes, logging, crypto]),
+      [
+        "Byway", "BywayHTTPWire", "BywayLibC", "BywayPrimitives", "CBywayZlib", nioCore, nioPosix, httpTypes, logging,
+        crypto,
+      ]),
     // Interceptors that are programs of their own.
     source(
       "BywayPlugins",
-      ["Byway", "BywayInterceptors", "BywayProxy", "BywayPrimitives", nioCore, nioPosix, httpTypes, logging], small),
+      [
+        "Byway", "BywayInterceptors", "BywayLibC", "BywayProxy", "BywayPrimitives", nioCore, nioPosix, httpTypes,
+        logging,
+      ], small),
     source(
       "BywayTLSInterception",
-      ["Byway", "BywayProxy", "BywayTLS", "BywayHTTPWire", nioCore, nioSSL, logging, crypto, x509, asn1],
+      ["Byway", "BywayLibC", "BywayProxy", "BywayTLS", "BywayHTTPWire", nioCore, nioSSL, logging, crypto, x509, asn1],
       small),
     // A live view of exchanges.
     .target(
@@ -154,39 +164,43 @@ let package = Package(
       resources: [.embedInCode("Page")], swiftSettings: settings),
     // Diagnosis of links, with additional checks in the transports.
     source(
-      "BywayDoctor", ["Byway", "BywayLineLayer", "BywayPrimitives", nioCore, nioPosix, httpTypes], small),
+      "BywayDoctor", ["Byway", "BywayLibC", "BywayLineLayer", "BywayPrimitives", nioCore, nioPosix, httpTypes], small),
     source("BywayWebSocket", ["Byway", nioCore, nioPosix, nioWebSocket, httpTypes]),
     .systemLibrary(name: "CBywayPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
     // The only library here that needs Foundation and the list of public suffixes.
     source(
       "BywayURLSession",
-      ["Byway", "BywayInterceptors", "BywayHTTPWire", "BywayPrimitives", "CBywayPSL", nioCore, nioPosix, httpTypes]),
+      [
+        "Byway", "BywayInterceptors", "BywayHTTPWire", "BywayLibC", "BywayPrimitives", "CBywayPSL", nioCore, nioPosix,
+        httpTypes,
+      ]),
     // Metrics for any backend of swift-metrics, and the backend of the command.
     source("BywayMetrics", ["Byway", "BywayLineLayer", coreMetrics, nioCore]),
     source("BywayPrometheusText", [coreMetrics]),
     // Gateways, proxies and clients in groups of swift-service-lifecycle.
     source("BywayService", ["Byway", "BywayGateway", "BywayProxy", serviceLifecycle]),
-    source("BywayTesting", ["Byway", "BywayPrimitives", nioCore, nioPosix, logging]),
+    source("BywayTesting", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, nioPosix, logging]),
     // An emulated line between pseudo-terminals.
     .systemLibrary(name: "CBywayPseudoTerminal"),
-    source("BywayLineDevices", ["BywayLineEmulation", "BywayPrimitives", "CBywayPseudoTerminal"]),
+    source("BywayLineDevices", ["BywayLibC", "BywayLineEmulation", "BywayPrimitives", "CBywayPseudoTerminal"]),
 
     // Transports: one folder each; none imports another.
-    transport("Unix", "UnixTransport", ["Byway", "BywayPrimitives", nioCore, nioPosix]),
+    transport("Unix", "UnixTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, nioPosix]),
     transport(
-      "TCP", "TCPTransport", ["Byway", "BywayTLS", "BywayPrimitives", nioCore, nioPosix, nioSSL, logging]),
-    transport("Process", "ProcessTransport", ["Byway", "BywayPrimitives", nioCore, nioPosix, logging]),
+      "TCP", "TCPTransport", ["Byway", "BywayLibC", "BywayTLS", "BywayPrimitives", nioCore, nioPosix, nioSSL, logging]),
+    transport("Process", "ProcessTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, nioPosix, logging]),
     .systemLibrary(
       name: "CBywaySerialPort", pkgConfig: "libserialport", providers: [.apt(["libserialport-dev"])]),
     transport(
-      "Serial", "SerialTransport", ["Byway", "CBywaySerialPort", "BywayPrimitives", nioCore, nioPosix, logging]),
+      "Serial", "SerialTransport",
+      ["Byway", "BywayLibC", "CBywaySerialPort", "BywayPrimitives", nioCore, nioPosix, logging]),
     .systemLibrary(name: "CBywaySSH2", pkgConfig: "libssh2", providers: [.apt(["libssh2-1-dev"])]),
     transport(
       "SSH", "SSHTransport",
-      ["Byway", "CBywaySSH2", "BywayPrimitives", nioCore, nioPosix, logging, crypto, cryptoExtras]),
-    transport("Loopback", "LoopbackTransport", ["Byway", "BywayPrimitives", nioCore, nioPosix]),
-    transport("Descriptor", "DescriptorTransport", ["Byway", "BywayPrimitives", nioCore, nioPosix]),
-    transport("VSock", "VSockTransport", ["Byway", "BywayPrimitives", nioCore, nioPosix]),
+      ["Byway", "BywayLibC", "CBywaySSH2", "BywayPrimitives", nioCore, nioPosix, logging, crypto, cryptoExtras]),
+    transport("Loopback", "LoopbackTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, nioPosix]),
+    transport("Descriptor", "DescriptorTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, nioPosix]),
+    transport("VSock", "VSockTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, nioPosix]),
     // Over the stream of another transport.
     transport(
       "WebSocket", "WebSocketTransport",
@@ -198,14 +212,11 @@ let package = Package(
     source(
       "BywayCommand",
       [
-        "Byway", "BywayDevices", "BywayDoctor", "BywayGateway", "BywayInspector", "BywayInterceptors",
-        "BywayMetrics", "BywayPlugins",
-        "BywayProxy", "BywayTLS", "BywayHTTPWire", "BywayLineConformance", "BywayLineDevices", "BywayLineEmulation",
-        "BywayLineLayer",
-        "BywayPrimitives",
-        "BywayPrometheusText", "BywayTLSInterception",
-        coreMetrics,
-        nioCore, nioPosix, nioSSL, httpTypes, logging, crypto, x509, asn1, argumentParser,
+        "Byway", "BywayDevices", "BywayDoctor", "BywayGateway", "BywayInspector", "BywayInterceptors", "BywayLibC",
+        "BywayMetrics", "BywayPlugins", "BywayProxy", "BywayTLS", "BywayHTTPWire", "BywayLineConformance",
+        "BywayLineDevices", "BywayLineEmulation", "BywayLineLayer", "BywayPrimitives", "BywayPrometheusText",
+        "BywayTLSInterception", coreMetrics, nioCore, nioPosix, nioSSL, httpTypes, logging, crypto, x509, asn1,
+        argumentParser,
       ], small),
     .executableTarget(
       name: "byway",

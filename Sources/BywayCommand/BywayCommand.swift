@@ -1,6 +1,6 @@
 import ArgumentParser
 public import Byway
-import Glibc
+import BywayLibC
 
 /// The `byway` command, for a custom `main` that adds transports:
 ///

@@ -1,5 +1,5 @@
+import BywayLibC
 import CBywayNGHTTP2
-import Glibc
 
 /// The memory of nghttp2 for one session. The pieces that one stream frees are reused for the next.
 ///

@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayLineEmulation
-import Glibc
 
 /// One end of a line: a device that programs open, and the bytes between it and the emulated line. It belongs to the line's thread.
 final class LineDevice {

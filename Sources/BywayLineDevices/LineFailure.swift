@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// A line between pseudo-terminals could not be made.
 public struct LineFailure: Error, Sendable, CustomStringConvertible {

@@ -1,6 +1,6 @@
+import BywayLibC
 import BywayLineEmulation
 import BywayPrimitives
-import Glibc
 import Synchronization
 
 /// The thread of a line, and what it shares with others: drives an emulated link by the clock, and moves bytes between

@@ -1,6 +1,6 @@
+import BywayLibC
 import BywayLineEmulation
 import CBywayPseudoTerminal
-import Glibc
 
 /// A terminal in raw mode without hardware: programs open its name, and this end plays the cable.
 ///
@@ -42,13 +42,13 @@ final class PseudoTerminal {
   /// Returns the bytes that programs have written; none if there are none.
   func read(atMost limit: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
-      count = max(0, Glibc.read(descriptor, buffer.baseAddress, limit))
+      count = max(0, BywayLibC.read(descriptor, buffer.baseAddress, limit))
     }
   }
 
   /// - Returns: how many bytes there was room for.
   func write(_ bytes: ArraySlice<UInt8>) -> Int {
-    bytes.withUnsafeBytes { max(0, Glibc.write(descriptor, $0.baseAddress, $0.count)) }
+    bytes.withUnsafeBytes { max(0, BywayLibC.write(descriptor, $0.baseAddress, $0.count)) }
   }
 
   /// The rates of the device, as programs have set them; `nil` if one is 0, which hangs up a modem.

@@ -1,6 +1,6 @@
+import BywayLibC
 public import BywayLineEmulation
 import BywayPrimitives
-import Glibc
 import Synchronization
 
 /// A serial line between two pseudo-terminals, at the rate and with the faults of a real one: for programs that open a

@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// The path under which programs find a device: a symbolic link to whatever terminal plays it now.
 struct TerminalLink {

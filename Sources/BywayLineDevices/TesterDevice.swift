@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// The tester's side of a line to a program under test: a pseudo-terminal of its own, which the program opens by name, or a
 /// device that exists, whose other side the program has.
@@ -65,7 +65,7 @@ package final class TesterDevice {
 
   package func close() {
     if case .existing(let descriptor) = line {
-      Glibc.close(descriptor)
+      BywayLibC.close(descriptor)
       line = .cut
     }
     cut()
@@ -84,7 +84,7 @@ package final class TesterDevice {
     case .own(let terminal): return .bytes(terminal.read(atMost: 4096))
     case .existing(let descriptor):
       var bytes = [UInt8](repeating: 0, count: 4096)
-      let count = Glibc.read(descriptor, &bytes, bytes.count)
+      let count = BywayLibC.read(descriptor, &bytes, bytes.count)
       if count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR) { return .gone }
       return .bytes(Array(bytes.prefix(max(count, 0))))
     }
@@ -106,7 +106,7 @@ package final class TesterDevice {
     case .cut: unwritten = []
     case .own(let terminal): unwritten.removeFirst(terminal.write(unwritten))
     case .existing(let descriptor):
-      unwritten.removeFirst(unwritten.withUnsafeBytes { max(0, Glibc.write(descriptor, $0.baseAddress, $0.count)) })
+      unwritten.removeFirst(unwritten.withUnsafeBytes { max(0, BywayLibC.write(descriptor, $0.baseAddress, $0.count)) })
     }
   }
 
@@ -119,11 +119,11 @@ package final class TesterDevice {
   }
 
   private static func open(_ path: String, baud: Int) throws(LineFailure) -> CInt {
-    let descriptor = Glibc.open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+    let descriptor = BywayLibC.open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw .system("Cannot open \(path)") }
     var settings = termios()
     guard tcgetattr(descriptor, &settings) == 0 else {
-      defer { Glibc.close(descriptor) }
+      defer { BywayLibC.close(descriptor) }
       throw LineFailure("\(path) is not a terminal: write the path of a serial device or a pseudo-terminal.")
     }
     cfmakeraw(&settings)
@@ -131,7 +131,7 @@ package final class TesterDevice {
     // A rate that the C library has no constant for is left as it is.
     if let speed = Self.speeds[baud] { cfsetspeed(&settings, speed) }
     guard tcsetattr(descriptor, TCSANOW, &settings) == 0 else {
-      defer { Glibc.close(descriptor) }
+      defer { BywayLibC.close(descriptor) }
       throw .system("Cannot set \(path) to \(baud) baud")
     }
     return descriptor

@@ -1,5 +1,5 @@
+import BywayLibC
 import CBywayPseudoTerminal
-import Glibc
 
 /// Waits for descriptors and for a deadline, and can be woken from any thread.
 final class Waker: Sendable {

@@ -1,7 +1,7 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
 import BywayProxy
-import Glibc
 import HTTPTypes
 import Logging
 import NIOCore

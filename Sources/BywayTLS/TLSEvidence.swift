@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 import NIOSSL
 
 /// The reason and certificate of a TLS failure: additional evidence of an error.

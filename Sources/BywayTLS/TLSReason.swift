@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 import NIOCore
 package import NIOSSL
 

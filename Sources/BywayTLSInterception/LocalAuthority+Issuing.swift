@@ -1,7 +1,7 @@
 import Byway
 import BywayHTTPWire
+import BywayLibC
 import Crypto
-import Glibc
 import X509
 
 /// A certificate with its new key.

@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import Crypto
-import Glibc
 import X509
 
 import struct FoundationEssentials.Date

@@ -1,9 +1,9 @@
 import Byway
 package import BywayHTTPWire
+import BywayLibC
 import BywayProxy
 import BywayTLS
 import Crypto
-import Glibc
 import Logging
 package import NIOCore
 import NIOSSL

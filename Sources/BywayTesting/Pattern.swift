@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 import NIOCore
 
 /// Bytes that identify their position in a stream: a pseudo-random sequence of a prime length, repeated.

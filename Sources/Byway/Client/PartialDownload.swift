@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 import HTTPTypes
 import NIOCore
 import NIOPosix
@@ -72,7 +72,7 @@ package final class PartialDownload: @unchecked Sendable {
     guard isStill(at: path + ".part", descriptor) else {
       throw .cannotCreate(path, "another program has replaced \(path).part")
     }
-    guard Glibc.rename(path + ".part", path) == 0 else { throw .cannotWrite(path, .last) }
+    guard BywayLibC.rename(path + ".part", path) == 0 else { throw .cannotWrite(path, .last) }
     removeTag(nextTo: path)
   }
 

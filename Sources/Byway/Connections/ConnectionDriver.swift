@@ -1,6 +1,6 @@
 import BywayHTTPWire
+import BywayLibC
 import BywayLineLayer
-import Glibc
 import NIOCore
 
 /// The role-specific part of a connection, which handles its session's events. Called on the event loop.

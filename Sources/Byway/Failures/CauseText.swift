@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 import NIOCore
 
 /// The text of an underlying error for users: the system's message, without the function and type names that libraries add.

@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// A file with an exclusive lock (`flock(2)`), for one object at a time in any process; unlocked and closed with its last reference.
 package final class LockedFile: Sendable {

@@ -1,5 +1,5 @@
+import BywayLibC
 package import BywayPrimitives
-import Glibc
 package import NIOCore
 
 /// A regular file, open for reading. The last reference closes it.

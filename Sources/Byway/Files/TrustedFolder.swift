@@ -1,5 +1,5 @@
+import BywayLibC
 package import BywayPrimitives
-import Glibc
 
 /// A folder whose content this program trusts: a cache, recordings, certificates. No other user can have put anything there:
 /// ``TrustedPath`` has the conditions.

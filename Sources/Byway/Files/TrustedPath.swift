@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// The path from the root to a folder, opened one component after the other, so that no user can replace a component after it was checked.
 ///
@@ -110,7 +110,7 @@ struct TrustedPath: ~Copyable {
   }
 
   private mutating func goToRoot() throws(Rejection) {
-    let root = Glibc.open("/", Self.pathOnly | O_DIRECTORY | O_CLOEXEC)
+    let root = BywayLibC.open("/", Self.pathOnly | O_DIRECTORY | O_CLOEXEC)
     guard root >= 0 else { throw failure(errno, at: "/") }
     enter(root, as: "")
   }

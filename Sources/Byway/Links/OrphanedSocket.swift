@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 import NIOCore
 
 /// Sockets of programs on this machine that were closed while TCP still keeps the connection.

@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 package import Logging
 package import NIOCore
 

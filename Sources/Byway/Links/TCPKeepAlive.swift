@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 package import NIOCore
 
 /// TCP keep-alive probes (RFC 9293 §3.8.4). They detect within two minutes that the other machine or its program no longer has the

@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 package import NIOCore
 
 /// Makes clients wait for a Unix socket. One with a full backlog refuses a connection at once (EAGAIN, connect(2)), where TCP would let the

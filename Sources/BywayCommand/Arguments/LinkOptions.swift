@@ -1,7 +1,7 @@
 import ArgumentParser
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// The link option of a command that opens one link.
 struct LinkOptions: ParsableArguments {

@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 import NIOCore
 
 /// The two files of a certificate: its own, which anyone may read, and the key's, which only its owner may.

@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// The folders with the control sockets of this user's daemons and of the system's. Each daemon has a folder with its name.
 enum ControlFolders {
@@ -139,7 +139,7 @@ enum ControlFolders {
   /// - Returns: `nil` if the path is too long, or there is no descriptor.
   private static func connecting<Result>(to path: String, _ body: (CInt, CInt) -> Result) -> Result? {
     guard let address = UnixAddress(path) else { return nil }
-    let descriptor = Glibc.socket(
+    let descriptor = BywayLibC.socket(
       AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }

@@ -1,9 +1,9 @@
 import Byway
 import BywayInspector
+import BywayLibC
 import BywayPlugins
 import BywayPrimitives
 import BywayProxy
-import Glibc
 import Logging
 import NIOCore
 

@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// The name of a daemon, by which `byway status` and other commands know it.
 struct DaemonName: Sendable, Hashable {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Glibc
+import BywayLibC
 
 /// The options for the whole process of a daemon, on the command line or before the first section of a file.
 struct DaemonOptions: ParsableArguments {

@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 import Logging
 
 /// A service as a process: it reports when it is ready, and acts on signals.

@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// The meanings of signals for a daemon.
 enum DaemonSignals {

@@ -1,6 +1,6 @@
 import Byway
 import BywayDevices
-import Glibc
+import BywayLibC
 import NIOCore
 
 /// The division of the files that a daemon may have open.

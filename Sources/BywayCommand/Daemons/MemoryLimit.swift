@@ -1,7 +1,7 @@
 import ArgumentParser
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// The limit of the memory that a daemon holds on behalf of its peers.
 enum MemoryLimit {

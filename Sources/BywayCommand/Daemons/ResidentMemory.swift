@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// The release of memory that a daemon needs no longer once it is ready.
 enum ResidentMemory {

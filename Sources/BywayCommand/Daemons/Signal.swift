@@ -1,5 +1,5 @@
+import BywayLibC
 @preconcurrency import Dispatch
-import Glibc
 
 /// A signal to this process.
 struct Signal: Sendable, Hashable, CustomStringConvertible {

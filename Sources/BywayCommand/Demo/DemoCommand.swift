@@ -1,6 +1,6 @@
 import ArgumentParser
 import Byway
-import Glibc
+import BywayLibC
 import Logging
 
 /// `byway demo`

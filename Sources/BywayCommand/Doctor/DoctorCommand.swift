@@ -1,8 +1,8 @@
 import ArgumentParser
 import Byway
 import BywayDoctor
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// `byway doctor`
 struct DoctorCommand: AsyncParsableCommand {

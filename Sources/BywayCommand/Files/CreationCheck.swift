@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// Checks whether a daemon can create a file or folder, without creating it.
 enum CreationCheck {

@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 import NIOCore
 
 /// The output for a response's body: standard output, or a file that gets its name only when it is complete.

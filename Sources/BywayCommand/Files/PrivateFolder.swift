@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// A folder that only its user can access.
 struct PrivateFolder: Sendable {

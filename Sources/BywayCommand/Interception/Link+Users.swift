@@ -1,5 +1,5 @@
 import Byway
-import Glibc
+import BywayLibC
 
 extension Link {
   /// Whether only the user who runs this can send requests to it: a Unix socket that only its owner may write to. Every user of a

@@ -1,8 +1,8 @@
 import Byway
+import BywayLibC
 import BywayLineDevices
 import BywayLineEmulation
 import BywayPrimitives
-import Glibc
 import NIOCore
 import NIOPosix
 

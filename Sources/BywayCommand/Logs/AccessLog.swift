@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import Dispatch
-import Glibc
 import Logging
 import Synchronization
 

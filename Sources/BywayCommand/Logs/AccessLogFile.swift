@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// The output of an access log or an audit log: a file that is only appended to, or standard output.
 struct AccessLogFile {
@@ -49,7 +49,7 @@ struct AccessLogFile {
   private func put(_ bytes: UnsafeRawBufferPointer) -> (written: Int, reason: SystemError?) {
     var written = 0
     while written < bytes.count {
-      let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
+      let count = BywayLibC.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
       if count >= 0 {
         written += count
       } else if errno != EINTR {

@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 import Logging
 
 /// A log handler for daemons that writes one line for each event to standard error, as standard output may be the link.

@@ -1,8 +1,8 @@
 import ArgumentParser
 import BywayGateway
+import BywayLibC
 import BywayPrimitives
 import BywayProxy
-import Glibc
 
 /// The format of the lines of a daemon's log.
 enum LogFormat: String, ExpressibleByArgument, CaseIterable, Sendable {

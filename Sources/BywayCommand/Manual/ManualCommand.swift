@@ -1,7 +1,7 @@
 import ArgumentParser
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 import NIOCore
 
 /// `byway manual`, for packaging.

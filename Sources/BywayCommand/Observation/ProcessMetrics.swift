@@ -1,8 +1,8 @@
 import Byway
+import BywayLibC
 import BywayMetrics
 import BywayPrimitives
 import CoreMetrics
-import Glibc
 import Synchronization
 
 /// The metrics that Prometheus expects of every process. They are looked up when they are requested.

@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// The socket on which a service manager receives notices, one in each datagram.
 struct NotificationSocket: Sendable {

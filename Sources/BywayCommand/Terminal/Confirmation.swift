@@ -1,5 +1,5 @@
 import Byway
-import Glibc
+import BywayLibC
 
 /// A question to the user at the terminal.
 enum Confirmation {

@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 import Synchronization
 
 /// Keys that are pressed on the terminal at standard input, without echo and without waiting for the end of a line.
@@ -26,7 +26,7 @@ final class KeyInput: Sendable {
     isClosed.withLock { isClosed in
       guard !isClosed, Self.isOurs, Self.takeOver() else { return [] }
       return [UInt8](unsafeUninitializedCapacity: 16) { keys, count in
-        count = max(0, Glibc.read(STDIN_FILENO, keys.baseAddress, 16))
+        count = max(0, BywayLibC.read(STDIN_FILENO, keys.baseAddress, 16))
       }
     }
   }

@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 import NIOCore
 
 /// Standard output or standard error. Every call is one write if the kernel accepts all of it, so that the lines of several threads

@@ -1,7 +1,7 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
 import BywayTLSInterception
-import Glibc
 
 /// The user's local authority: a public certificate, and a key that only the user may read.
 struct AuthorityStore: Sendable {

@@ -1,8 +1,8 @@
 import Byway
 import BywayHTTPWire
+import BywayLibC
 import BywayPrimitives
 import BywayTLS
-import Glibc
 
 /// The certificates and keys that a user trusts, for one host each: `HOST/FINGERPRINT.pem` and `HOST/DIGEST.pin` in a folder that
 /// only the user may access.

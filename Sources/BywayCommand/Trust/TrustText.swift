@@ -1,7 +1,7 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
 import BywayTLS
-import Glibc
 
 /// Entries of the trust store as text.
 enum TrustText {

@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// The loss of frames of one length in one direction.
 struct LineNoise: Sendable {

@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// A server that a gateway connects to, with its name for messages.
 struct NamedServer: Sendable, Hashable {

@@ -1,7 +1,7 @@
 import Byway
 import BywayHTTPWire
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// A file of names and passwords by host, in the form that `curl --netrc-file` and ftp read.
 package struct LoginFile: Sendable {

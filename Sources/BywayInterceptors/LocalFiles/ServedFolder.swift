@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// A folder and everything below it. No symbolic link is followed, and no hidden file found.
 struct ServedFolder: Sendable {
@@ -17,7 +17,7 @@ struct ServedFolder: Sendable {
   /// - Parameter segments: The decoded path, relative to the folder.
   func open(_ segments: [String]) throws -> Entry {
     guard segments.allSatisfy(Self.isVisible), let name = segments.last else { return .nothing }
-    var folder = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    var folder = BywayLibC.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else {
       throw BywayError(.unreadableFile, "Cannot serve \(path): \(SystemError.last).", processing: .none)
     }

@@ -1,6 +1,6 @@
 public import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 public import Logging
 import NIOCore
 import NIOPosix

@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// System calls, repeated after a signal, or after another process has made a shared descriptor non-blocking. They block: not for
 /// event loops.
@@ -23,7 +23,7 @@ package enum Descriptor {
     while true {
       let count =
         position.map { pread(descriptor, bytes.baseAddress, bytes.count, $0) }
-        ?? Glibc.read(descriptor, bytes.baseAddress, bytes.count)
+        ?? BywayLibC.read(descriptor, bytes.baseAddress, bytes.count)
       if count >= 0 { return count }
       try recover(from: .last, descriptor, waitingFor: POLLIN)
     }
@@ -57,7 +57,7 @@ package enum Descriptor {
       let written = bytes.count - rest.count
       let count =
         position.map { pwrite(descriptor, piece.baseAddress, piece.count, $0 + written) }
-        ?? Glibc.write(descriptor, piece.baseAddress, piece.count)
+        ?? BywayLibC.write(descriptor, piece.baseAddress, piece.count)
       if count >= 0 {
         rest = rest.dropFirst(count)
       } else {

@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// A reason why a file is not opened.
 package enum FileRefusal: Error, Sendable, Hashable {

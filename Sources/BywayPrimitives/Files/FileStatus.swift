@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// The status of a file (stat(2)).
 package struct FileStatus: Sendable, Hashable {

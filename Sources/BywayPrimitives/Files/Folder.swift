@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// Operations on folders.
 package enum Folder {

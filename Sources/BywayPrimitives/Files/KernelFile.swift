@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// The files of the kernel in /proc and /sys. A file that is gone, or may not be read, has no content.
 package enum KernelFile {

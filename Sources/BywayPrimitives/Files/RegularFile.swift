@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// Functions that open regular files. A call waits for the file system only, and never for another process. Blocks: not for event
 /// loops.

@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// Functions that open files to write in a folder that all users may share, such as /tmp. Another user may have prepared the name
 /// there.

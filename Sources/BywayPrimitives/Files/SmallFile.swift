@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// A file of settings, certificates or keys, read completely: a regular file, or /dev/null, which is empty. Blocks: not for event
 /// loops.

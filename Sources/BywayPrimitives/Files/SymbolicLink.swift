@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// The targets of symbolic links.
 package enum SymbolicLink {

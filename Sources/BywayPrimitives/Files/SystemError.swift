@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// The error of a system call, with the system's message.
 package struct SystemError: Error, Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import Glibc
+package import BywayLibC
 
 /// The address of a Unix socket (unix(7)).
 package struct UnixAddress: Sendable {

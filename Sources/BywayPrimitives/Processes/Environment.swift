@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// The environment variables of this process.
 package enum Environment {

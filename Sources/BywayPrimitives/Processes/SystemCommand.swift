@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// A system program that a remedy runs, with empty standard input and discarded output.
 package enum SystemCommand {

@@ -1,4 +1,4 @@
-package import Glibc
+package import BywayLibC
 
 /// A thread of the system, for work that has to wait where no event loop can.
 package enum SystemThread {

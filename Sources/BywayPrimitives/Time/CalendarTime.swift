@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// A day of the Gregorian calendar and a time of that day, in UTC.
 package struct CalendarTime: Sendable, Hashable {

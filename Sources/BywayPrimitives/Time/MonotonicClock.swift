@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// The clock that cannot be set.
 package enum MonotonicClock {

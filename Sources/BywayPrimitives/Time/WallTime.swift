@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// A time of the calendar, as messages and files contain it. Not for measuring: the clock may be set meanwhile.
 package struct WallTime: Hashable, Comparable, Sendable {

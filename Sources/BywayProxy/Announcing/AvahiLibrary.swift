@@ -1,5 +1,5 @@
 import Byway
-import Glibc
+import BywayLibC
 
 /// The functions of Avahi's client library (libavahi-client.so.3) that are needed for publishing.
 ///

@@ -1,5 +1,5 @@
 import Byway
-import Glibc
+import BywayLibC
 import Synchronization
 
 /// A connection to Avahi's daemon, with the entries that it publishes.

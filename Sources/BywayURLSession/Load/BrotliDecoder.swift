@@ -1,6 +1,6 @@
 import Byway
 import BywayInterceptors
-import Glibc
+import BywayLibC
 import NIOCore
 
 /// A decoder of Brotli (RFC 7932). It uses less than the 16 MiB of the largest window.

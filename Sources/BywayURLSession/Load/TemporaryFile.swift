@@ -1,7 +1,7 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
 import Foundation
-import Glibc
 import NIOCore
 import NIOPosix
 

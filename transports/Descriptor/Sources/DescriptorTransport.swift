@@ -1,5 +1,5 @@
 public import Byway
-import Glibc
+import BywayLibC
 public import NIOCore
 import NIOPosix
 
@@ -76,7 +76,7 @@ public struct DescriptorTransport: Transport {
       .withBoundSocket(socket.duplicated()).get()
     // NIO has called listen() again with its own backlog. Restore a large one, so that there is room for clients that wait
     // during a restart.
-    Glibc.listen(socket.descriptor, CInt(SOMAXCONN))
+    BywayLibC.listen(socket.descriptor, CInt(SOMAXCONN))
     server.closeFuture.whenComplete { _ in queue.end() }
     return server
   }

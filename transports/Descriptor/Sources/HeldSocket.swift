@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 import NIOCore
 
 /// A socket that already listens, because the parent of this process opened it.

@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 import Synchronization
 
 /// The sockets that this process was started with, and those of them in use by listeners. Safe on any thread.

@@ -1,5 +1,5 @@
 import Byway
-import Glibc
+import BywayLibC
 import NIOCore
 
 /// Connects the lifetimes of a channel and a child process: the channel ends with the child and reports the reason, and the
@@ -87,7 +87,7 @@ final class ChildHandler: ChannelDuplexHandler {
   func channelInactive(context: ChannelHandlerContext) {
     if case .ending(let timeout) = phase { timeout.cancel() }
     phase = .ended
-    Glibc.close(inputReader)
+    BywayLibC.close(inputReader)
     terminate(on: context.eventLoop)
     context.fireChannelInactive()
   }

@@ -1,5 +1,5 @@
+@preconcurrency import BywayLibC
 import BywayPrimitives
-@preconcurrency import Glibc
 import Synchronization
 
 /// A child process in a process group of its own. It is reaped as soon as it ends. Safe on any thread.
@@ -88,7 +88,7 @@ private func spawnWithPipes(
   var descriptors: [CInt] = []
   func pipe() throws(ChildProcess.SpawnFailure) -> (read: CInt, write: CInt) {
     var ends: [CInt] = [-1, -1]
-    guard Glibc.pipe(&ends) == 0 else { throw .init(code: errno) }
+    guard BywayLibC.pipe(&ends) == 0 else { throw .init(code: errno) }
     descriptors += ends
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     return (ends[0], ends[1])

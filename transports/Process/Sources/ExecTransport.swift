@@ -1,5 +1,5 @@
 public import Byway
-import Glibc
+import BywayLibC
 public import NIOCore
 import NIOPosix
 

@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// The diagnoses of a program that cannot be started, for errors and for the doctor.
 enum ProgramFailure {

@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 import Synchronization
 
 /// The descriptors of standard input and output, which can be taken once. Safe on any thread.

@@ -1,5 +1,5 @@
 import Byway
-import Glibc
+import BywayLibC
 import NIOCore
 import NIOPosix
 

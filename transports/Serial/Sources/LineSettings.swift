@@ -1,6 +1,6 @@
+import BywayLibC
 import BywayPrimitives
 import CBywaySerialPort
-import Glibc
 
 /// The settings of a terminal, as in termios(3), with any rate (ioctl_tty(2), TCGETS2).
 struct LineSettings: Sendable {

@@ -1,6 +1,6 @@
+import BywayLibC
 import BywayPrimitives
 import CBywaySerialPort
-import Glibc
 import Logging
 
 /// Requests low latency of adapters. They collect received bytes before they deliver them: FTDI's for 16 ms, which would be

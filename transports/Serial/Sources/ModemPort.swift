@@ -1,6 +1,6 @@
+import BywayLibC
 import BywayPrimitives
 import CBywaySerialPort
-import Glibc
 
 /// Access through libserialport to a port with control lines: its configuration, and the identity of its adapter.
 ///

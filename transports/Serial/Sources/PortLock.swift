@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// The lock that prevents two programs from using the same line. The kernel releases it however its holder ends.
 ///

@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// The reason why a port cannot be opened now, for lists of ports.
 enum PortProblem {

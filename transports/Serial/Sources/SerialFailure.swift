@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// The reason why a port could not be opened, with a message for the user.
 enum SerialFailure: Error {

@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import CBywaySerialPort
-import Glibc
 
 extension SerialPort {
   /// The state that the driver reports; empty for a pseudo-terminal.

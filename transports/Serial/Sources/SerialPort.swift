@@ -1,6 +1,6 @@
+import BywayLibC
 import BywayPrimitives
 import CBywaySerialPort
-import Glibc
 import Logging
 import Synchronization
 

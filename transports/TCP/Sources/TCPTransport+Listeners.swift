@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 extension TCPTransport: ListenerListing {
   /// Returns the listeners that a `tcp:` link, which stays on this machine, can reach.

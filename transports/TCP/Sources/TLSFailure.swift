@@ -1,7 +1,7 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
 import BywayTLS
-import Glibc
 
 /// The messages for TLS failures on a link, in the user's terms.
 struct TLSFailure: TLSWords {

@@ -1,5 +1,5 @@
 import Byway
-import Glibc
+import BywayLibC
 
 /// The file of a listening socket, with an identity that distinguishes it from later files of the same name.
 struct SocketFile: Sendable {
@@ -56,7 +56,7 @@ struct SocketFile: Sendable {
 
   /// Binds the socket. Returns `false` if a file exists at that path.
   private static func bindOnce(_ descriptor: CInt, _ path: SocketPath) throws -> Bool {
-    guard withSocketAddress(path, { Glibc.bind(descriptor, $0, $1) }) != 0 else { return true }
+    guard withSocketAddress(path, { BywayLibC.bind(descriptor, $0, $1) }) != 0 else { return true }
     guard errno == EADDRINUSE else { throw UnixFailure.binding(path, errno) }
     return false
   }

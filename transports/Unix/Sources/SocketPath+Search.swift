@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// Searches for the reason why there is no socket at a path.
 extension SocketPath {

@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 extension UnixTransport: ListenerListing {
   /// Returns the listening sockets with a path.

@@ -1,5 +1,5 @@
 import Byway
-import Glibc
+import BywayLibC
 
 /// The system's libcrypt (crypt(3)). It is loaded only if passwords are used: a machine without it can still run everything else.
 struct CryptLibrary: Sendable {

@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// Reads ssh_config(5) for one host: resolves the blocks that apply and the included files, and collects the values. Blocks.
 struct ConfigReader {

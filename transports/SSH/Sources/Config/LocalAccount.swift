@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// The user that runs this process, and the folders that the defaults and tokens of ssh_config depend on.
 struct LocalAccount: Sendable {

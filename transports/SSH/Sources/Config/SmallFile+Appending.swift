@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 extension SmallFile {
   /// Appends one line in a single write, so that lines from other processes stay whole. Creates the file and its folder if they

@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// Checks that the server lets this user log in.
 struct SSHLoginCheck: LinkCheck {

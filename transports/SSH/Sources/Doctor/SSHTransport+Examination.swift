@@ -1,5 +1,5 @@
 package import Byway
-import Glibc
+import BywayLibC
 
 extension SSHTransport: Examinable {
   /// A transport whose sessions keep a journal. It prompts for passwords only if standard input is a terminal.

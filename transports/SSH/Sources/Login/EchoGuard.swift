@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// Turns a terminal's echo off, and always on again. Handles one terminal at a time, from one thread. The process may exit
 /// meanwhile, also by a signal.

@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 package import BywayPrimitives
-import Glibc
 
 /// A private key file that was read.
 package struct KeyFile: Sendable {

@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 import NIOCore
 
 /// The sources of a login's secrets other than files.

@@ -1,4 +1,4 @@
-import Glibc
+import BywayLibC
 
 /// A password, a passphrase or a key. It is overwritten when its last reference is released, and never printed.
 ///

@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 import NIOCore
 
 /// The controlling terminal, for the time of one question. Blocks. Handles one question at a time.

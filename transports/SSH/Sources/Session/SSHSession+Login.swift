@@ -1,5 +1,5 @@
+import BywayLibC
 import CBywaySSH2
-import Glibc
 
 /// RFC 4252.
 extension SSHSession {

@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import CBywaySSH2
-import Glibc
 import NIOCore
 import NIOPosix
 import Synchronization

@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// Checks that this user may open the device.
 struct DevicePermissionCheck: LinkCheck {

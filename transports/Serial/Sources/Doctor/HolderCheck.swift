@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// Checks that no other program uses the port, because each byte goes to one reader only.
 struct HolderCheck: LinkCheck {

@@ -1,6 +1,6 @@
 import Byway
+import BywayLibC
 import BywayPrimitives
-import Glibc
 import Logging
 
 /// Checks that an adapter with a latency timer does not hold back received bytes, after requesting low latency as each link

@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 import Synchronization
 
 /// A thread that waits for port events. No event loop can read them with credentials. Safe on any thread.

@@ -1,5 +1,5 @@
+import BywayLibC
 import BywayPrimitives
-import Glibc
 
 /// A socket for device events of the kernel and udev, without libudev: netlink(7), NETLINK_KOBJECT_UEVENT.
 ///
