@@ -32,7 +32,7 @@ import Testing
       (["proxy", "--link", "unix:/x", "--listen", ":8080"], "--listen :8080: write 127.0.0.1:8080"),
       (["gateway", "--link", "unix:/x", "--origin", "http://x", "--log-level", "loud"], "trace"),
       (["proxy", "--link", "unix:/x", "--listen", "0.0.0.0:0"], "--listen-anywhere"),
-      (["proxy", "--link", "unix:/x", "--listen", "80800"], "write HOST:PORT"),
+      (["proxy", "--link", "unix:/x", "--listen", "80800"], "write a number from 1 to 65535"),
       (["request", "--link", "unix:/x", "http://"], "has no host"),
       (["request", "--link", "unix:/x", "-H", "nonsense", "/"], "-H 'Name: value'"),
       (["proxy", "--link", "unix:/x", "--link=unix:/y", "--listen", "127.0.0.1:0"], "--link can only be given once"),

@@ -26,7 +26,7 @@ package final class AsyncExchangeHandler: ExchangeHandler {
 
 /// Runs interceptors before a handler; an exchange out of their scopes goes directly to it, without a task.
 package final class InterceptingHandler: ExchangeHandler {
-  private let claims: [(scope: Scope, occasion: (any OccasionalInterceptor)?)]
+  private let claims: [Claim]
   private let chain: AsyncExchangeHandler
   private let next: any ExchangeHandler
 
@@ -35,7 +35,7 @@ package final class InterceptingHandler: ExchangeHandler {
     _ interceptors: [any Interceptor], before next: any ExchangeHandler, on executor: LoopExecutor,
     destination: @escaping @Sendable (HTTPRequest) -> Destination
   ) {
-    claims = interceptors.map { ($0.scope, $0 as? any OccasionalInterceptor) }
+    claims = interceptors.map(Claim.init)
     let client = ExchangeClient(next, on: executor)
     let rest = Next(interceptors[...], to: client, destination: destination)
     chain = AsyncExchangeHandler(on: executor, isLast: false) { try await rest($0) }
@@ -43,8 +43,28 @@ package final class InterceptingHandler: ExchangeHandler {
   }
 
   package func begin(_ request: consuming ExchangeHead, respondingTo sink: any ResponseSink) -> any RequestSink {
-    let isClaimed = claims.contains { $0.occasion?.isNeeded != false && $0.scope.contains(request) }
-    return (isClaimed ? chain : next).begin(request, respondingTo: sink)
+    (isClaimed(request) ? chain : next).begin(request, respondingTo: sink)
+  }
+
+  private func isClaimed(_ request: ExchangeHead) -> Bool {
+    for claim in claims where claim.contains(request) { return true }
+    return false
+  }
+}
+
+/// The requests of one interceptor. A class, so that a request that it does not get copies nothing.
+private final class Claim: Sendable {
+  private let scope: Scope
+  private let occasion: (any OccasionalInterceptor)?
+
+  init(_ interceptor: any Interceptor) {
+    scope = interceptor.scope
+    occasion = interceptor as? any OccasionalInterceptor
+  }
+
+  func contains(_ request: ExchangeHead) -> Bool {
+    if let occasion, !occasion.isNeeded { return false }
+    return scope.contains(request)
   }
 }
 

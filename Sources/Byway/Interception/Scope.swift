@@ -60,20 +60,16 @@ public struct Scope: Sendable, Hashable {
   }
 
   package func contains(_ request: ExchangeHead) -> Bool {
-    if isEverything { return true }
-    func value(_ field: KnownField, _ body: (UnsafeRawBufferPointer) -> Bool) -> Bool {
-      request.fields.withValue(of: field, body) ?? body(.init(start: nil, count: 0))
+    // Only the fields with a condition are read.
+    func value(_ field: KnownField, _ matches: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+      request.fields.withValue(of: field, matches) ?? matches(.init(start: nil, count: 0))
     }
-    return value(.method) { method in
-      value(.scheme) { scheme in
-        value(.path) { path in
-          contains(method: method, scheme: scheme, path: path) {
-            if request.fields.contains(.authority) { return request.withAuthority(matchesHost) ?? false }
-            return value(.host, matchesHost)
-          }
-        }
-      }
-    }
+    if !methods.isEmpty, !value(.method, matchesMethod) { return false }
+    if !schemes.isEmpty, !value(.scheme, matchesScheme) { return false }
+    if !paths.isEmpty, !value(.path, matchesPath) { return false }
+    if hosts.isEmpty { return true }
+    if request.fields.contains(.authority) { return request.withAuthority(matchesHost) ?? false }
+    return value(.host, matchesHost)
   }
 
   private var isEverything: Bool { schemes.isEmpty && hosts.isEmpty && paths.isEmpty && methods.isEmpty }
@@ -82,19 +78,20 @@ public struct Scope: Sendable, Hashable {
     method: UnsafeRawBufferPointer, scheme: UnsafeRawBufferPointer, authority: UnsafeRawBufferPointer,
     path: UnsafeRawBufferPointer
   ) -> Bool {
-    contains(method: method, scheme: scheme, path: path) {
-      matchesHost(authority)
-    }
+    (methods.isEmpty || matchesMethod(method)) && (schemes.isEmpty || matchesScheme(scheme))
+      && (paths.isEmpty || matchesPath(path)) && (hosts.isEmpty || matchesHost(authority))
   }
 
-  private func contains(
-    method: UnsafeRawBufferPointer, scheme: UnsafeRawBufferPointer, path: UnsafeRawBufferPointer,
-    isHost: () -> Bool
-  ) -> Bool {
-    if !methods.isEmpty, !methods.contains(where: { $0.rawValue.utf8.elementsEqual(method) }) { return false }
-    if !schemes.isEmpty, !schemes.contains(where: { Self.equal($0.utf8, scheme) }) { return false }
-    if !hosts.isEmpty, !isHost() { return false }
-    return paths.isEmpty || paths.contains { Self.isPrefix($0, of: path) }
+  private func matchesMethod(_ text: UnsafeRawBufferPointer) -> Bool {
+    methods.contains { $0.rawValue.utf8.elementsEqual(text) }
+  }
+
+  private func matchesScheme(_ text: UnsafeRawBufferPointer) -> Bool {
+    schemes.contains { Self.equal($0.utf8, text) }
+  }
+
+  private func matchesPath(_ text: UnsafeRawBufferPointer) -> Bool {
+    paths.contains { Self.isPrefix($0, of: text) }
   }
 
   private func matchesHost(_ text: UnsafeRawBufferPointer) -> Bool {

@@ -37,9 +37,9 @@ import TransportTestSupport
     let missing = await bywayError { try client("ca=\(ca.folder["missing.pem"])") }
     #expect(missing?.message == "Cannot read \(ca.folder["missing.pem"]) (ca=): No such file or directory.")
     let noCertificate = await bywayError { try client("ca=\(one.key)") }
-    #expect(noCertificate?.message.contains("\(one.key) (ca=) contains no certificate") == true)
+    #expect(noCertificate?.message.contains("\(one.key) (ca=) contains a private key, where a certificate") == true)
     let noKey = await bywayError { try client("cert=\(one.cert)&key=\(one.cert)") }
-    #expect(noKey?.message.contains("\(one.cert) (key=) contains no private key") == true)
+    #expect(noKey?.message.contains("\(one.cert) (key=) contains a certificate, where a private key belongs") == true)
     let mismatch = await bywayError { try client("cert=\(one.cert)&key=\(two.key)") }
     #expect(mismatch?.message.contains("do not belong together") == true)
   }
