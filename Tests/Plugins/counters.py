@@ -109,7 +109,7 @@ async def concurrent(rig):
     """200 requests at once"""
     answers = await asyncio.gather(*(rig.post("/return", b"body %d" % number) for number in range(200)))
     for number, answer in enumerate(answers):
-        assert answer.content == b"body %d" % number, answer.content
+        assert (answer.status, answer.content) == (200, b"body %d" % number), (answer.status, answer.content)
 
 
 async def web_socket(rig):

@@ -60,13 +60,14 @@ public struct Scope: Sendable, Hashable {
   }
 
   package func contains(_ request: ExchangeHead) -> Bool {
-    // Only the fields with a condition are read.
+    // Only the fields with a condition are read, and each closure captures one collection, not the scope.
+    let (methods, schemes, paths) = (methods, schemes, paths)
     func value(_ field: KnownField, _ matches: (UnsafeRawBufferPointer) -> Bool) -> Bool {
-      request.fields.withValue(of: field, matches) ?? matches(.init(start: nil, count: 0))
+      request.fields.withValue(of: field, matches) ?? false
     }
-    if !methods.isEmpty, !value(.method, matchesMethod) { return false }
-    if !schemes.isEmpty, !value(.scheme, matchesScheme) { return false }
-    if !paths.isEmpty, !value(.path, matchesPath) { return false }
+    if !methods.isEmpty, !value(.method, { Self.contains($0, in: methods) }) { return false }
+    if !schemes.isEmpty, !value(.scheme, { Self.contains($0, in: schemes) }) { return false }
+    if !paths.isEmpty, !value(.path, { Self.contains($0, below: paths) }) { return false }
     if hosts.isEmpty { return true }
     if request.fields.contains(.authority) { return request.withAuthority(matchesHost) ?? false }
     return value(.host, matchesHost)
@@ -78,20 +79,20 @@ public struct Scope: Sendable, Hashable {
     method: UnsafeRawBufferPointer, scheme: UnsafeRawBufferPointer, authority: UnsafeRawBufferPointer,
     path: UnsafeRawBufferPointer
   ) -> Bool {
-    (methods.isEmpty || matchesMethod(method)) && (schemes.isEmpty || matchesScheme(scheme))
-      && (paths.isEmpty || matchesPath(path)) && (hosts.isEmpty || matchesHost(authority))
+    (methods.isEmpty || Self.contains(method, in: methods)) && (schemes.isEmpty || Self.contains(scheme, in: schemes))
+      && (paths.isEmpty || Self.contains(path, below: paths)) && (hosts.isEmpty || matchesHost(authority))
   }
 
-  private func matchesMethod(_ text: UnsafeRawBufferPointer) -> Bool {
-    methods.contains { $0.rawValue.utf8.elementsEqual(text) }
+  private static func contains(_ method: UnsafeRawBufferPointer, in methods: Set<HTTPRequest.Method>) -> Bool {
+    methods.contains { $0.rawValue.utf8.elementsEqual(method) }
   }
 
-  private func matchesScheme(_ text: UnsafeRawBufferPointer) -> Bool {
-    schemes.contains { Self.equal($0.utf8, text) }
+  private static func contains(_ scheme: UnsafeRawBufferPointer, in schemes: Set<String>) -> Bool {
+    schemes.contains { equal($0.utf8, scheme) }
   }
 
-  private func matchesPath(_ text: UnsafeRawBufferPointer) -> Bool {
-    paths.contains { Self.isPrefix($0, of: text) }
+  private static func contains(_ path: UnsafeRawBufferPointer, below prefixes: [String]) -> Bool {
+    prefixes.contains { isPrefix($0, of: path) }
   }
 
   private func matchesHost(_ text: UnsafeRawBufferPointer) -> Bool {

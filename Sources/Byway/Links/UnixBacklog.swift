@@ -4,6 +4,8 @@ package import NIOCore
 /// Makes clients wait for a Unix socket. One with a full backlog refuses a connection at once (EAGAIN, connect(2)), where TCP would let the
 /// client wait.
 package enum UnixBacklog {
+  /// The backlog of listeners, which the system may limit further. Clients in other languages do not wait, so it is larger than a burst.
+  package static let length: CInt = 4096
   private static let pause = TimeAmount.milliseconds(5)
 
   /// - Parameter connect: called again while there is no room, until the deadline.

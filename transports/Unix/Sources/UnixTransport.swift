@@ -69,6 +69,7 @@ public struct UnixTransport: Transport {
     let logger = context.logger
     do {
       let server = try await ServerBootstrap(group: context.group)
+        .serverChannelOption(.backlog, value: UnixBacklog.length)
         .serverChannelInitializer { $0.acceptWithin(context, on: address) }
         .childChannelInitializer { channel in
           channel.logPeerCredentials(of: address, to: logger)
