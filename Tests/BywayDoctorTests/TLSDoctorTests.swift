@@ -61,7 +61,8 @@ import TransportTestSupport
     for (identity, fault, word) in [
       (try await ca.issue("old", days: -1), LinkFault.expired, "has expired on 20"),
       (try await ca.issueForTheFuture("early"), .notYetValid, "sudo timedatectl set-ntp true"),
-      (named, .wrongName, "It is for gateway.example, 10.0.0.1."), (other.server, .unknownAuthority, "give that instead"),
+      (named, .wrongName, "It is for gateway.example, 10.0.0.1."),
+      (other.server, .unknownAuthority, "give that instead"),
     ] {
       try await withGateway("tls://127.0.0.1:0?\(identity.options)") { place in
         let report = try await examine(place, trust)
