@@ -138,6 +138,32 @@ async def notes(_):
         assert len(lines) == 22 and lines[0] == "GET /: one  set-cookie: a=1", lines[:3]
 
 
+async def refused_fields(_):
+    """a field or a status that no message may have fails at the hook's own line, and the log says why"""
+    for line, reason in (
+        ("headers['Connection'] = 'close'", "connection belongs to a connection"), ("headers['te'] = 'gzip'", "te belongs to a connection"),
+        ("headers['a b'] = 1", "'a b' is not the name"), ("headers['a'] = 'b\\r\\nc: d'", "the value of a has a line break"),
+    ):
+        text = f"async def request(flow):\n    flow.request.{line}\nhooks = {{'request': request}}"
+        async with Bench(text, answer([(":status", "204")])) as bench, asyncio.timeout(DEADLINE):
+            await failure(bench, reason)
+    for arguments in ("99", "200, {'upgrade': 'h2c'}"):
+        async with Bench(f"async def request(flow):\n    flow.reply({arguments})\nhooks = {{'request': request}}") as bench:
+            await failure(bench, "ValueError")
+    async with Bench("async def request(flow):\n    flow.request.headers['te'] = 'trailers'\nhooks = {'request': request}",
+                     answer([(":status", "204")])) as bench, asyncio.timeout(DEADLINE):
+        assert (":status", "204") in await bench.send().response()
+
+
+async def failure(bench, reason):
+    """A request fails, and the program's output has the reason."""
+    try:
+        assert not await asyncio.wait_for(bench.send().response(), DEADLINE)
+    except byway_addon.StreamEnded:
+        pass
+    await soon(lambda: reason in bench.program.output, f"{reason}: {bench.program.output}")
+
+
 async def one_connection(_):
     """simultaneous first requests share one connection with the next hop"""
     async with Bench("hooks = {}", answer([(":status", "204")])) as bench, asyncio.timeout(DEADLINE):
@@ -188,4 +214,4 @@ async def cancels(_):
         assert "response" not in bench.program.output
 
 
-CHECKS = (trailers_only, trailers_without_body, many_fields, many_fields_back, notes, one_connection, window, head_request, cancels)
+CHECKS = (trailers_only, trailers_without_body, many_fields, many_fields_back, notes, refused_fields, one_connection, window, head_request, cancels)

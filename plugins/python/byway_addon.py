@@ -17,6 +17,7 @@ If the file of the addon changes, its new hooks get the next requests. Running r
 """
 import asyncio
 import os
+import re
 import sys
 import traceback
 import types
@@ -35,6 +36,7 @@ RELOAD_SECONDS = 1
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
 END_STREAM, ACK, END_HEADERS, PADDED, WITH_PRIORITY = 0x1, 0x1, 0x4, 0x8, 0x20
+CONNECTION_FIELDS = {"connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"}
 NO_ERROR, INTERNAL_ERROR, REFUSED_STREAM, CANCEL = 0, 2, 7, 8
 
 
@@ -45,7 +47,12 @@ class Headers:
     """The fields of a message, in order. Names are in lower case."""
 
     def __init__(self, items=()):
-        self.items = [(name.lower(), str(value)) for name, value in (items.items() if isinstance(items, dict) else items)]
+        self.items = []
+        if isinstance(items, dict):
+            for name, value in items.items():
+                self.add(name, value)
+        else:
+            self.items = [(name.lower(), str(value)) for name, value in items]
 
     def get(self, name, default=None):
         """Returns the first value of a field."""
@@ -55,8 +62,15 @@ class Headers:
         return [value for known, value in self.items if known == name.lower()]
 
     def add(self, name, value):
-        """Adds a line, even if the field is there already."""
-        self.items.append((name.lower(), str(value)))
+        """Adds a line, even if the field is there already. Raises a ValueError for a field that no message may have."""
+        name, value = name.lower(), str(value)
+        if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9a-z-]+", name):
+            raise ValueError(f"{name!r} is not the name of a field")
+        if name in CONNECTION_FIELDS or name == "te" and value.lower() != "trailers":
+            raise ValueError(f"{name} belongs to a connection, not to a message: leave it out")
+        if re.search(r"[\r\n\0]", value):
+            raise ValueError(f"the value of {name} has a line break: {value!r}")
+        self.items.append((name, value))
 
     def pop(self, name, default=None):
         value = self.get(name, default)
@@ -167,6 +181,8 @@ class Response(Message):
     def __init__(self, status, headers, body):
         super().__init__(headers, body)
         self.status = int(status)
+        if not 200 <= self.status <= 599:
+            raise ValueError(f"{status} is not a status of a response: write one from 200 to 599")
 
     def _fields(self):
         return [(":status", str(self.status))] + self._head()
