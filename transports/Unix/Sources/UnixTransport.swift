@@ -69,8 +69,11 @@ public struct UnixTransport: Transport {
     let logger = context.logger
     do {
       let server = try await ServerBootstrap(group: context.group)
-        .serverChannelOption(.backlog, value: UnixBacklog.length)
-        .serverChannelInitializer { $0.acceptWithin(context, on: address) }
+        .serverChannelInitializer { channel in
+          // NIO has called listen() with its own backlog, and ignores the option for a bound socket.
+          BywayLibC.listen(descriptor, UnixBacklog.length)
+          return channel.acceptWithin(context, on: address)
+        }
         .childChannelInitializer { channel in
           channel.logPeerCredentials(of: address, to: logger)
           return channel.prepareForHandover(to: queue)

@@ -1,5 +1,6 @@
 import Byway
 import NIOCore
+import NIOPosix
 import Synchronization
 import TestTools
 import Testing
@@ -47,6 +48,23 @@ import TransportTestSupport
       #expect(try await eventually { limit.hasRoom })
       await listener.close()
       try await accepting.value
+    }
+  }
+
+  @Test("a burst of 300 clients finds room while the listener is full")
+  func burst() async throws {
+    try await withTemporaryFolder { folder in
+      var context = LinkContext.test()
+      context.connections = ConnectionLimit(1)
+      let listener = try await UnixTransport().listen(on: LinkAddress("unix:\(folder)/s"), context: context)
+      // NIO connects without blocking, so connect() fails with EAGAIN if there is no room.
+      let place = try SocketAddress(unixDomainSocketPath: "\(folder)/s")
+      var clients: [any Channel] = []
+      for _ in 0..<300 {
+        clients.append(try await ClientBootstrap(group: context.group).connect(to: place).get())
+      }
+      for client in clients { client.close(promise: nil) }
+      await listener.close()
     }
   }
 }
