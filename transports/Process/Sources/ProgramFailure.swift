@@ -6,7 +6,7 @@ import BywayPrimitives
 enum ProgramFailure {
   static func diagnosis(of program: String, _ failure: ChildProcess.SpawnFailure) -> Diagnosis {
     switch failure.code {
-    case ENOENT: missing(program)
+    case ENOENT: path(of: program).map(withoutInterpreter) ?? missing(program)
     case EACCES: notExecutable(path(of: program) ?? program)
     case ENOEXEC:
       Diagnosis(.notExecutable, "\(program) is not a program of this machine; a script must begin with #!.")
@@ -20,6 +20,14 @@ enum ProgramFailure {
       program.contains("/")
         ? "The program \(program) does not exist: check the path."
         : "Command not found: \(program). Install it, or write its full path.")
+  }
+
+  /// The system reports a script without its interpreter like a missing program.
+  private static func withoutInterpreter(_ path: String) -> Diagnosis {
+    Diagnosis(
+      .notExecutable,
+      "The interpreter of \(path) does not exist: install the program in its first line, after #!, or correct that line.",
+      command: "head -1 \(ShellWord.of(path))")
   }
 
   static func notExecutable(_ path: String) -> Diagnosis {

@@ -23,6 +23,10 @@ import TransportTestSupport
       #expect(await failure("\(folder)/text")?.hasPrefix("\(folder)/text is not executable") == true)
       chmod("\(folder)/text", 0o755)
       #expect(await failure("\(folder)/text")?.hasPrefix("\(folder)/text is not a program of this machine") == true)
+      try "#!/none/python\n".write(toFile: "\(folder)/script", atomically: true, encoding: .utf8)
+      chmod("\(folder)/script", 0o755)
+      let reason = await failure("\(folder)/script")
+      #expect(reason?.hasPrefix("The interpreter of \(folder)/script does not exist") == true)
     }
   }
 
