@@ -16,6 +16,10 @@ struct TerminalLink {
     guard let old = target, old.hasPrefix("/dev/pts/") else {
       throw LineFailure("\(path) exists, and is not a device of an earlier line: name another path, or remove it.")
     }
+    guard old == terminal || access(old, F_OK) != 0 else {
+      throw LineFailure(
+        "\(path) is the device of a running line (\(old)): name another path, or remove it if that line was killed.")
+    }
     let new = "\(path).new"
     unlink(new)
     guard symlink(terminal, new) == 0, rename(new, path) == 0 else { throw .system("Cannot replace \(path)") }

@@ -129,6 +129,9 @@ struct PseudoTerminalLineTests {
   func pathsAppear() throws {
     let line = try PseudoTerminalLine(Self.fast, paths: paths)
     #expect(folder.names == ["a", "b"])
+    let taken = #expect(throws: LineFailure.self) { try PseudoTerminalLine(Self.fast, paths: paths) }
+    #expect(taken?.description.contains("\(folder["a"]) is the device of a running line") == true)
+    #expect(folder.names == ["a", "b"])
     line.close()
     line.close()
     #expect(folder.names.isEmpty)
