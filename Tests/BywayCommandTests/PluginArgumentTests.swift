@@ -40,6 +40,12 @@ import UnixTransport
     #expect(try argument("exec:fetch http://x/?path=/a&b=c").link.address.path == "fetch http://x/?path=/a&b=c")
     let plugin = try argument("exec:fetch http://x/?q=1?path=/a")
     #expect(plugin.link.address.path == "fetch http://x/?q=1" && plugin.settings.scope.paths == ["/a"])
+    #expect {
+      try argument("exec:./a.py?pfad=/x")
+    } throws: { error in
+      error.asFailure.message.hasPrefix("Unknown option \"pfad\" of a plugin: write one of as, host, path,")
+    }
+    #expect(try argument("exec:./a.py?word").link.address.path == "./a.py?word")
   }
 
   @Test(

@@ -101,7 +101,8 @@ import Testing
     "an invalid fault rule is refused with the valid form",
     arguments: [
       ("", "object"), ("[]", "object"), ("{}", "one of"), (#"{"delay":1,"cut":1}"#, "one of"),
-      (#"{"delay":-1}"#, "1 to 3600000"), (#"{"delay":"1"}"#, "number"), (#"{"rate":0}"#, "1 to"),
+      (#"{"delay":1,"pth":"/x"}"#, "unknown"), (#"{"delay":-1}"#, "1 to 3600000"), (#"{"delay":"1"}"#, "number"),
+      (#"{"rate":0}"#, "1 to"),
       (#"{"status":101}"#, "200 to 599"), (#"{"cut":1e99}"#, "number"), (#"{"cut":1,"path":"a"}"#, "begins with /"),
       (#"{"cut":1,"host":"a b"}"#, "not a host"), (#"{"cut":1,"method":"A B"}"#, "not a method"),
     ])

@@ -47,17 +47,22 @@ struct PluginArgument {
     return address.path.split(separator: " ").first?.split(separator: "/").last.map(String.init) ?? address.place
   }
 
-  /// Separates the options of the plugin from the address of its link. In a command, a question mark counts only if known options
-  /// follow it.
+  /// Separates the options of the plugin from the address of its link. In a command with arguments, a question mark counts only if a
+  /// known option follows it.
   private static func split(_ text: String) throws -> (address: String, options: [(Name, String)]) {
     let isCommand = text.prefix(5).lowercased() == "exec:"
     guard let mark = isCommand ? text.lastIndex(of: "?") : text.firstIndex(of: "?") else { return (text, []) }
     var kept: [Substring] = []
     var options: [(Name, String)] = []
+    let isAlone = !text[..<mark].contains(" ")
     for part in text[text.index(after: mark)...].split(separator: "&") {
       let word = part.prefix { $0 != "=" }
       guard let name = Name(rawValue: String(word)), word.count < part.count else {
-        if isCommand, !LinkOption.common.contains(where: { $0.name == word }) { return (text, []) }
+        if isCommand, !LinkOption.common.contains(where: { $0.name == word }) {
+          guard isAlone, word.count < part.count else { return (text, []) }
+          let known = (Self.names + LinkOption.common.map(\.name)).joined(separator: ", ")
+          throw CommandFailure(.usage, "Unknown option \"\(String(word).visible)\" of a plugin: write one of \(known).")
+        }
         kept.append(part)
         continue
       }

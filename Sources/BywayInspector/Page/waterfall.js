@@ -5,7 +5,7 @@ import { gaps } from "./store.js";
 
 /** The phases in order; `here` is an answer that did not need the link. */
 export const PHASES = [
-  { name: "link", title: "Waited for the link" },
+  { name: "link", title: "Waited before it was sent" },
   { name: "queue", title: "Queued behind others" },
   { name: "up", title: "Wire up" },
   { name: "far", title: "The far end" },

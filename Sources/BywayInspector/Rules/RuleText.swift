@@ -13,13 +13,19 @@ struct RuleText {
   private let json: JSON
 
   /// - Throws: `BywayError` if the text is invalid.
-  private init(_ text: String, _ name: String) throws {
+  private init(_ text: String, _ name: String, members known: [String]) throws {
     self.name = name
-    guard let json = JSON(parsing: text), case .object = json else {
+    guard let json = JSON(parsing: text), case .object(let members) = json else {
       throw Self.wrong(name, "it is not a JSON object")
+    }
+    // A misspelt condition would make a rule for every request.
+    if let unknown = members.first(where: { !known.contains($0.name) }) {
+      throw Self.wrong(name, "\"\(unknown.name.visible)\" is unknown: write \(known.joined(separator: ", "))")
     }
     self.json = json
   }
+
+  private static let conditions = ["method", "host", "path"]
 
   // MARK: Kinds
 
@@ -27,7 +33,7 @@ struct RuleText {
   /// - Parameter text: a scope (`method`, `host`, `path`) and one effect: `delay`, `rate`, `status` or `cut`.
   /// - Throws: `BywayError` if the text is invalid.
   static func faultRule(_ text: String) throws -> FaultRule {
-    let rule = try RuleText(text, FaultRule.terms.name)
+    let rule = try RuleText(text, FaultRule.terms.name, members: conditions + ["delay", "rate", "status", "cut"])
     let effects: [FaultRule.Effect?] = [
       try rule.number("delay", 1...Int(longest / .milliseconds(1))).map { .delay(.milliseconds($0)) },
       try rule.number("rate", 1...1_000_000_000).map { .pace($0) },
@@ -43,7 +49,7 @@ struct RuleText {
   /// - Parameter text: a scope, `on`, and for responses optionally a `status`: `"404"` or `"4xx"`.
   /// - Throws: `BywayError` if the text is invalid.
   static func breakpoint(_ text: String) throws -> BreakpointRule {
-    let rule = try RuleText(text, BreakpointRule.terms.name)
+    let rule = try RuleText(text, BreakpointRule.terms.name, members: conditions + ["on", "status"])
     guard let point = try rule.text("on").flatMap({ BreakpointRule.Point(rawValue: $0) }) else {
       throw rule.wrong("on must be request or response")
     }
@@ -58,7 +64,7 @@ struct RuleText {
   /// - Parameter text: `text`, one rule of a stub file.
   /// - Throws: `BywayError` if the text is invalid.
   static func stub(_ text: String) throws -> LiveStub {
-    let rule = try RuleText(text, LiveStub.terms.name)
+    let rule = try RuleText(text, LiveStub.terms.name, members: ["text"])
     guard let stub = try rule.text("text") else { throw rule.wrong("it has no text") }
     return try LiveStub(stub)
   }

@@ -42,7 +42,7 @@ struct TLSFailure: TLSWords {
     case .unknownAuthority:
       unknownAuthority
     case .noCertificate:
-      Diagnosis(.handshakeFailed, "\(subject) sent no certificate: give it cert= and key=.")
+      Diagnosis(.handshakeFailed, "\(subject) sent no certificate: give it cert= and key= (curl: --cert and --key).")
     case .certificateWanted:
       isDialing
         ? Diagnosis(.clientCertificateWanted, "\(subject) asks for a client certificate: add cert=FILE and key=FILE.")
