@@ -18,7 +18,8 @@ def carries(shell, random):
     command = f"byway request --link {LINK} http://localhost/random"
     text = shell.run(f"{command} | sha256sum", 30)
     expect(digest in text, f"the file has another digest: {text}")
-    jobs = f"for i in $(seq 20); do ({command} | sha256sum >>/tmp/vsock.sums) & done; wait"
+    # A bare wait would also wait for the gateway, which the same shell has started.
+    jobs = f"jobs=; for i in $(seq 20); do ({command} | sha256sum >>/tmp/vsock.sums) & jobs=\"$jobs $!\"; done; wait $jobs"
     shell.run(f"rm -f /tmp/vsock.sums; {jobs}", 60)
     count = shell.run(f"grep -c {digest} /tmp/vsock.sums").strip()
     expect(count == "20", f"{count} of 20 files are complete")
