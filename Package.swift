@@ -499,7 +499,6 @@ if Context.environment["FUZZ"] != nil {
     "KnownHosts": "SSHChecks",
     "SSHConfig": "SSHChecks", "CacheFile": "InterceptorChecks", "LoginFile": "InterceptorChecks",
     "Recording": "InterceptorChecks", "StubFile": "InterceptorChecks", "URL": "InterceptorChecks",
-    "WebSocket": "WebSocketChecks",
   ]
   for (name, checks) in targets {
     package.products.append(.library(name: "Fuzz\(name)", type: .static, targets: ["Fuzz\(name)"]))
