@@ -30,6 +30,9 @@ extension InspectorFeed {
     guard let json = text.isEmpty ? .object([]) : JSON(parsing: text), case .object = json else {
       throw BywayError(.invalidRequest, "The edit is not a JSON object.", processing: .none)
     }
+    if let reason = EditedHead.unknownMember(of: json) {
+      throw BywayError(.invalidRequest, "The edit is invalid: \(reason).", processing: .none)
+    }
     switch act {
     case "continue": try breakpoints.decide(id, as: message.edited(json, breakpoints.memory))
     case "answer": try breakpoints.decide(id, as: message.answer(json, breakpoints.memory))

@@ -168,6 +168,9 @@ import Testing
     try await waitForPause(house)
     #expect(try await message(house, 1)["body"]?["fixed"]?.text?.contains("no body") == true)
     #expect(try await act(house, "/api/paused/1/continue", #"{"body":"x"}"#).text.contains(#""part":"body""#))
+    // A misspelt member does not end the pause.
+    let misspelt = try await act(house, "/api/paused/1/continue", #"{"bdy":"x"}"#)
+    #expect(misspelt.status == 400 && misspelt.text.contains(#""bdy" is unknown"#), "\(misspelt.text)")
     #expect(try await act(house, "/api/paused/1/continue", #"{"fields":[["x-c","3"]]}"#).status == 204)
     let outcome = try await sent.value
     #expect(outcome.status == 200 && outcome.text == "" && outcome.fields[.contentLength] == "12")

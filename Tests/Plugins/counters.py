@@ -301,7 +301,7 @@ async def reload(byway):
         rig = await stack.enter_async_context(rig)
         addon = rig.folder / "addon.py"
         text = ("import byway_addon\nasync def response(flow):\n    flow.response.headers['x-version'] = 'VERSION'\n"
-                "byway_addon.run(response=response)\n")
+                "print('loaded')\nbyway_addon.run(response=response)\n")
         addon.write_text(text.replace("VERSION", "1"))
         assert (await rig.get("/text"))["x-version"] == "1"
         pid = children(rig.proxy.pid)

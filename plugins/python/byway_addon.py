@@ -268,6 +268,12 @@ def run(request=None, response=None, listen=None):
 
 # ---- The addon
 
+# The output of print() must not get into the stream of frames, also if it comes before run().
+_frames = None
+if "BYWAY_NEXT" in os.environ:
+    _frames = os.dup(1)
+    os.dup2(2, 1)
+
 
 class _Addon:
     # The addon whose file is running again.
@@ -385,9 +391,7 @@ async def _serve(request_hook, response_hook, listen):
         async with server:
             await server.serve_forever()
     loop = asyncio.get_running_loop()
-    # The output of print() in a hook must not get into the stream of frames.
-    output = os.fdopen(os.dup(1), "wb", 0)
-    os.dup2(2, 1)
+    output = os.fdopen(_frames, "wb", 0)
     reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
     transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, output)
