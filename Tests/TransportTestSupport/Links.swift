@@ -39,13 +39,18 @@ package struct Received: Sendable {
 
 extension Channel {
   /// Reads the channel until the far end ends its direction, or until `count` bytes have arrived.
+  package func received(count: Int = .max, limit: TimeAmount = .seconds(10)) async throws -> Received {
+    try await receiving(count: count, limit: limit).get()
+  }
+
+  /// Begins to receive, and returns when the channel has a receiver, so that it may be closed from then on.
   ///
   /// - Parameter reads: `false` to issue no reads and wait only for bytes that are delivered without one.
-  package func received(
+  package func receiving(
     count: Int = .max, reads: Bool = true, limit: TimeAmount = .seconds(10)
-  ) async throws -> Received {
-    let promise = eventLoop.makePromise(of: Received.self)
-    eventLoop.execute {
+  ) async throws -> EventLoopFuture<Received> {
+    try await eventLoop.submit {
+      let promise = self.eventLoop.makePromise(of: Received.self)
       let timeout = self.eventLoop.scheduleTask(in: limit) { promise.fail(FixtureError("nothing came in time")) }
       promise.futureResult.whenComplete { _ in timeout.cancel() }
       do {
@@ -54,8 +59,8 @@ extension Channel {
       } catch {
         promise.fail(error)
       }
-    }
-    return try await promise.futureResult.get()
+      return promise.futureResult
+    }.get()
   }
 }
 
