@@ -29,14 +29,8 @@ struct EditedHead: Sendable {
   /// The new fields. A field without a value keeps its previous values.
   private let fields: [(name: String, value: String?)]?
 
-  /// Returns the reason why an edit has a member that nothing reads, such as a misspelt one; `nil` if it has none.
-  static func unknownMember(of edit: JSON) -> String? {
-    let known = ["method", "path", "status", "fields", "body"]
-    guard case .object(let members) = edit, let unknown = members.first(where: { !known.contains($0.name) }) else {
-      return nil
-    }
-    return "\"\(unknown.name.visible)\" is unknown: write \(known.joined(separator: ", "))"
-  }
+  /// The members of an edit: those of the head, and the body.
+  static let members = ["method", "path", "status", "fields", "body"]
 
   /// - Parameter json: an object with `method`, `path`, `status` and `fields`, each of which may be missing.
   init(_ json: JSON) throws(EditFlaw) {

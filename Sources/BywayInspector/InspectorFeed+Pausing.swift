@@ -30,7 +30,7 @@ extension InspectorFeed {
     guard let json = text.isEmpty ? .object([]) : JSON(parsing: text), case .object = json else {
       throw BywayError(.invalidRequest, "The edit is not a JSON object.", processing: .none)
     }
-    if let reason = EditedHead.unknownMember(of: json) {
+    if let reason = json.unknownMember(besides: EditedHead.members) {
       throw BywayError(.invalidRequest, "The edit is invalid: \(reason).", processing: .none)
     }
     switch act {

@@ -45,7 +45,7 @@ struct ResendChanges {
     guard let json = text.isEmpty ? JSON.object([]) : JSON(parsing: text), case .object = json else {
       throw Self.wrong("it is not a JSON object")
     }
-    if let reason = EditedHead.unknownMember(of: json) { throw Self.wrong(reason) }
+    if let reason = json.unknownMember(besides: EditedHead.members) { throw Self.wrong(reason) }
     head = try Self.explained { try EditedHead(json) }
     body = try json["body"].map { body in
       guard let bytes = body.text.flatMap({ Base64.decode($0.utf8) }) else {

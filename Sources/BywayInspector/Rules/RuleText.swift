@@ -15,13 +15,11 @@ struct RuleText {
   /// - Throws: `BywayError` if the text is invalid.
   private init(_ text: String, _ name: String, members known: [String]) throws {
     self.name = name
-    guard let json = JSON(parsing: text), case .object(let members) = json else {
+    guard let json = JSON(parsing: text), case .object = json else {
       throw Self.wrong(name, "it is not a JSON object")
     }
     // A misspelt condition would make a rule for every request.
-    if let unknown = members.first(where: { !known.contains($0.name) }) {
-      throw Self.wrong(name, "\"\(unknown.name.visible)\" is unknown: write \(known.joined(separator: ", "))")
-    }
+    if let reason = json.unknownMember(besides: known) { throw Self.wrong(name, reason) }
     self.json = json
   }
 
