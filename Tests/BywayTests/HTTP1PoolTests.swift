@@ -143,8 +143,9 @@ import Testing
 
   @Test("an idle connection closes after a while, also one that was never used")
   func idleTimeout() async throws {
-    let client = try await HTTP1ClientFixture { $0.idleTimeout = .milliseconds(50) }
+    let client = try await HTTP1ClientFixture(holdsFirstDial: true) { $0.idleTimeout = .milliseconds(50) }
     try await client.begin().cancel()
+    try await client.releaseDial()
     #expect(try await client.origin().receiveToEnd() == "")
   }
 

@@ -66,13 +66,9 @@ import TransportTestSupport
     let gateway = try await Gateway.start(configuration)
     let client = try await link.transport.connect(to: link.address, context: .test())
     let opening = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + Self.settings + Self.request
-    async let end = client.received()
+    let receiving = try await client.receiving()
     try await client.writeAndFlush(ByteBuffer(bytes: opening)).get()
-    do {
-      _ = try await end
-    } catch ChannelError.ioOnClosedChannel {
-      // The link ended before it was read.
-    }
+    _ = try await receiving.get()
     for await _ in cancelled.stream { break }
     try? await client.close().get()
     await gateway.stop(within: .zero)

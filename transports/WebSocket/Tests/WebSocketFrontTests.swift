@@ -34,10 +34,10 @@ import TransportTestSupport
       let piece = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
       for _ in 0..<128 { bytes.writeBytes(piece) }
       let sent = bytes
-      async let received = receiver.received(limit: .seconds(30))
+      let receiving = try await receiver.receiving(limit: .seconds(30))
       try await sender.writeAndFlush(sent).get()
       try await sender.close(mode: .output).get()
-      let result = try await received
+      let result = try await receiving.get()
       #expect(result.bytes == sent && result.error == nil)
     }
     try await near.closeFuture.get()
@@ -53,11 +53,14 @@ import TransportTestSupport
     let front = try await FrontServer(kind, in: folder, to: "\(try listener.address.hostPort())")
     let near = try await ws.connect(to: LinkAddress("ws://\(front.endpoint)/byway"), context: .test())
     let far = try #require(try await nextChannel(of: listener))
-    async let received = far.received()
+    let receiving = try await far.receiving()
     // A killed process sends no close frame.
     try await near.pipeline.context(handlerType: WebSocketLink.self).flatMap { $0.close() }.get()
-    let error = try await received.error as? BywayError
-    #expect(error?.code == .linkLost && error?.message.contains("without a close frame") == true, "\(error as Any)")
+    let received = try await receiving.get()
+    let error = received.error as? BywayError
+    #expect(
+      error?.code == .linkLost && error?.message.contains("without a close frame") == true,
+      "\(received.error as Any)")
     await front.stop()
     await listener.close()
   }
