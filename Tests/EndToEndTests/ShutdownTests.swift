@@ -51,12 +51,12 @@ extension EndToEnd {
       let passage = try await SerialPassage(LineConfiguration(baud: 230_400))
       #expect(try await Curl.fetch(passage.url + "/").status == 200)
       // A gateway whose response was not acknowledged would wait for the line.
-      try await settled(for: .milliseconds(300)) { passage.line.toClient.delivered + passage.line.toGateway.delivered }
+      try await settled(for: .seconds(1)) { passage.line.toClient.delivered + passage.line.toGateway.delivered }
       passage.line.cut(kind)
       let ends = [passage.gateway, passage.proxy]
       for end in ends { end.terminate() }
       // Less than the drain time, 10 s, and than the grace period of a session, 30 s. Silence takes 3 s to notice.
-      for end in ends { #expect(await end.process.waitForExit(within: .seconds(8)) == .code(0), "\(kind)") }
+      for end in ends { #expect(await end.process.waitForExit(within: .seconds(8)) == .code(0), "\(kind): \(end.log)") }
       await passage.stop()
     }
 

@@ -18,7 +18,7 @@ package final class HTTP2ServerConnection: ServedConnection, HTTP2StreamWriter {
   private let terms: ServingTerms
   private let memory: MemoryAccount
   private var lastEnd = NIODeadline.now()
-  /// The number of bytes on the line up to the end of the last exchange, while the connection drains: no other bytes are worth waiting for.
+  /// The number of bytes on the line up to the end of the last exchange. A connection that drains waits for no later bytes.
   private var worth: UInt64 = 0
 
   private enum Phase {
@@ -81,7 +81,6 @@ package final class HTTP2ServerConnection: ServedConnection, HTTP2StreamWriter {
   /// Accepts no more requests, lets the running ones finish, then closes.
   package func drain() {
     guard case .serving = phase else { return }
-    worth = driver.writtenBytes
     session.shutdownNotice()
     // The pong shows that the client has received it (RFC 9113 §6.8).
     session.ping()
@@ -162,7 +161,6 @@ extension HTTP2ServerConnection: ConnectionOwner {
 
   private func exchangesEnded() {
     lastEnd = .now()
-    if case .serving = phase { return }
     worth = driver.writtenBytes
   }
 

@@ -59,6 +59,18 @@ import Testing
     #expect(stop.cut == 0 && rig.far.ends == [.abortedHere])
   }
 
+  @Test("a PING that the client has not acknowledged is not waited for on an unplugged line") func pingLost() throws {
+    rig.isSilent = true
+    line.server.session.ping()
+    line.server.driver.scheduleTransmit()
+    try rig.run(for: .milliseconds(100))
+    try rig.unplug()
+    let stop = stop()
+    try rig.run(for: .seconds(15)) { stop.isOver }
+    #expect(try #require(stop.duration) < .milliseconds(50))
+    #expect(stop.cut == 0)
+  }
+
   @Test("an idle session is not waited for if the line is unplugged before the client has learned of the stop")
   func unpluggedMeanwhile() throws {
     rig.isSilent = true

@@ -23,7 +23,7 @@ struct SSHChannelCheck: LinkCheck {
       guard let error else { return .sound("\(host) opens \(destination.words).") }
       let refusal = error.evidence as? ChannelRefusal
       if case .socket(let path) = destination, refusal == .connectFailed || refusal == .prohibited {
-        let seen = await transport.farSocket(of: address, context: .ofExamination(within: .seconds(4)))
+        let seen = await transport.farSocket(of: address, context: .ofExamination(within: .seconds(8)))
         return .wrong(diagnosis(of: path, seen, host, error))
       }
       return .wrong(diagnosis(refusal, destination, host, error))
