@@ -60,7 +60,7 @@ def times(left, right):
 
 
 def value(polynomial, point):
-    """Of a polynomial whose highest coefficient comes first."""
+    """Returns the value of a polynomial whose highest coefficient comes first."""
     result = 0
     for coefficient in polynomial:
         result = times(result, point) ^ coefficient
@@ -68,7 +68,7 @@ def value(polynomial, point):
 
 
 def parity(word, count):
-    """What makes the word, with so many bytes behind it, zero at the powers 0 to count - 1 of 2."""
+    """Returns `count` bytes that, after the word, make it zero at the powers 0 to count - 1 of 2."""
     generator = [1]
     for root in POWERS[:count]:
         generator = [high ^ times(low, root) for high, low in zip(generator + [0], [0] + generator)]
@@ -94,11 +94,11 @@ def correctable(content, key, strength):
     return sync + header + parity(header, 4) + content + bytes(byte for row in zip(*columns) for byte in row)
 
 
-def mended(word, count):
-    """The word put right, and how many bytes of it were wrong; None where that is more than half of `count`."""
+def corrected_word(word, count):
+    """Returns the corrected word and its number of wrong bytes, or None if those are more than half of `count`."""
     syndromes = [value(word, root) for root in POWERS[:count]]
     for errors in range(count // 2 + 1):
-        # Peterson: the recurrence of so many terms that the syndromes follow, by elimination.
+        # Peterson's algorithm: the recurrence of this many terms that the syndromes follow, by elimination.
         rows = [[syndromes[row + column] for column in range(errors + 1)] for row in range(count - errors)]
         for column in range(errors):
             pivot = next((row for row in range(column, len(rows)) if rows[row][column]), None)
@@ -141,12 +141,12 @@ def repaired(word, places, syndromes):
 
 
 def corrected(wire, key):
-    """The body with its check of the first frame that can be mended, and how many bytes were wrong; None where there is none."""
+    """Returns body and check of the first frame that can be corrected, and its number of wrong bytes, or None without such a frame."""
     sync = crc32c(key) >> 8
     for start in range(len(wire) - 8):
         if bin(int.from_bytes(wire[start : start + 3], "big") ^ sync).count("1") > 2:
             continue
-        header = mended(wire[start + 3 : start + 9], 4)
+        header = corrected_word(wire[start + 3 : start + 9], 4)
         if header is None:
             continue
         fields, wrong = int.from_bytes(header[0][:2], "big"), header[1]
@@ -159,7 +159,7 @@ def corrected(wire, key):
             continue
         body = bytearray(wire[start + 9 : start + 9 + length])
         for column in range(number):
-            word = mended(bytes(body[column::number]) + wire[start + 9 + length + column : end : number], count)
+            word = corrected_word(bytes(body[column::number]) + wire[start + 9 + length + column : end : number], count)
             if word is None:
                 return None
             body[column::number], wrong = word[0][:-count], wrong + word[1]
@@ -168,7 +168,7 @@ def corrected(wire, key):
 
 
 def runs(text):
-    """A list of runs: one byte below 128, else two, the first with its highest bit set."""
+    """Encodes a list of runs: one byte below 128, otherwise two, the first with its highest bit set."""
     counts = [int(count) for count in text.split(",") if count]
     return b"".join(bytes([count]) if count < 128 else (0x8000 | count).to_bytes(2, "big") for count in counts)
 
@@ -225,7 +225,7 @@ def opened(wire, seal_bytes):
 
 
 class Receiver:
-    """What an end keeps of the peer's stream: its units, each by its number."""
+    """The units that an end has received, by number."""
 
     def __init__(self, window):
         self.window, self.next, self.units, self.end, self.stream = window, 0, {}, None, b""
