@@ -6,7 +6,7 @@ import Testing
 @Suite("Clients that watch the list of devices") struct WatcherSeatsTests {
   private func user(_ name: String) throws -> RequestUser { .user(try #require(UserName(name)), by: .password) }
 
-  @Test("one user watches the list at most four times, and may do so again when a client has left")
+  @Test("a user can watch the list at most four times, and may do so again when a client has left")
   func ofOneUser() throws {
     let slots = WatcherSlots()
     let (alice, bob) = (try user("alice"), try user("bob"))

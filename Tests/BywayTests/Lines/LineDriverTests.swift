@@ -28,7 +28,7 @@ import Testing
     #expect(rig.near.reader.bytes == down)
   }
 
-  @Test("one direction of a line can end while the other continues")
+  @Test("a line can end in one direction while the other continues")
   func halfClosure() throws {
     _ = rig.near.write(pattern(1000))
     rig.near.channel?.close(mode: .output, promise: nil)

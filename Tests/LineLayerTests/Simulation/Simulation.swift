@@ -78,7 +78,7 @@ final class Simulation {
     return ends.contains { $0.layer.statistics.refusedFrames > 0 } ? "an honest end's frame was refused" : nil
   }
 
-  // MARK: What owners do
+  // MARK: Actions of owners
 
   func open() {
     guard dialer.hasLine, !dialer.layer.hasSession else { return }

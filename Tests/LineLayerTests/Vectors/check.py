@@ -86,7 +86,7 @@ def words(count, strength):
 
 
 def correctable(content, key, strength):
-    """A body and its check as it goes over the line."""
+    """Returns a body and its check as they are sent with correction."""
     number, count = words(len(content), strength)
     columns = [parity(content[start::number], count) for start in range(number)]
     header = (strength << 12 | len(content)).to_bytes(2, "big")
@@ -115,7 +115,7 @@ def corrected_word(word, count):
 
 
 def eliminate(rows, column, pivot):
-    """Makes a column zero in all rows but one, where it becomes one."""
+    """Makes a column zero in all rows except one, where it becomes one."""
     rows[column], rows[pivot] = rows[pivot], rows[column]
     inverse = POWERS[-POWERS.index(rows[column][column]) % 255]
     rows[column] = [times(cell, inverse) for cell in rows[column]]
@@ -125,7 +125,7 @@ def eliminate(rows, column, pivot):
 
 
 def repaired(word, places, syndromes):
-    """With the errors at these places that the syndromes ask for, by elimination once more."""
+    """Returns the word without the errors at these places, which follow from the syndromes by elimination."""
     points = [POWERS[len(word) - 1 - place] for place in places]
     rows, powers = [], [1] * len(points)
     for syndrome in syndromes[: len(points)]:
@@ -213,7 +213,7 @@ def seal(text):
 
 
 def opened(wire, seal_bytes):
-    """The body of an intact frame, or None."""
+    """Returns the body of an intact frame, or None."""
     inner = unstuff(wire[:-1]) if wire.endswith(b"\x00") else None
     if inner is None or len(inner) < 5:
         return None
@@ -276,7 +276,7 @@ def blocks(path):
             yield dict(line.split(": ", 1) for line in lines)
 
 
-# Session vectors: docs/wire-protocol.md, section 12. The words stand for numbers that a run has; any will do here.
+# Session vectors: docs/wire-protocol.md, section 12. A tester replaces these words by numbers of the session. Here any number will do.
 WORDS = {"heard": "9", "all": "9", "own": "11223344", "other": "11223345", "past": "55667788", "new": "99aabbcc", "none": "00000000"}
 DEFAULTS = {
     "hello": "version=1 incarnation=own largest=2048",
@@ -288,13 +288,13 @@ DEFAULTS = {
     "noise": "level=0",
     "data": "number=0",
 }
-# What a tester does with a frame, or looks for, besides its fields.
+# Words of a step that are not fields of its frame.
 BESIDE = {"more", "zeros", "seal", "piece", "arrived", "payload", "runs", "beyond"}
 BESIDE |= {"correction", "strength", "wrong", "header", "sync", "length"}
 
 
 def session_frame(words):
-    """The body of the frame that a step names; None where it may be any. Raises ValueError or KeyError where it is none."""
+    """Returns the body of the frame that a step names, or None for any frame. Raises ValueError or KeyError if it is invalid."""
     kind, *rest = words
     if kind == "any":
         return None
@@ -313,7 +313,7 @@ def session_frame(words):
 
 
 def is_step(line):
-    """Whether a line is a step of a session, with a frame that can be sent if it has one."""
+    """Returns whether a line is a step of a session, and its frame, if it has one, can be sent."""
     action, *words = line.split()
     try:
         if action == "in" and words[0] in ("bytes", "body"):
@@ -347,7 +347,7 @@ def is_step(line):
 
 
 def sessions(path):
-    """Steps of each block, with what it is called."""
+    """Yields the name and the steps of each block."""
     for block in path.read_text().split("\n\n"):
         lines = [line for line in block.splitlines() if line and not line.startswith("#")]
         headers = dict(line.split(": ", 1) for line in lines if line.partition(":")[0].isalpha() and ": " in line)

@@ -144,7 +144,7 @@ struct TrustVerifierTests {
     #expect(try content("known_hosts").split(separator: "\n").count == 1)
   }
 
-  @Test("of many concurrent connections to a new host, one adds it")
+  @Test("if many connections find a new host at the same time, one adds it")
   func concurrent() async throws {
     let verifier = try await KnownHostsVerifier(settings(.acceptNew), logger: log.logger)
     let accepted = await withTaskGroup { group in
