@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(
-    "a folder in /tmp that another user has made, or can write to, is refused with the reason by daemons and by byway status",
+    "daemons and byway status refuse a folder in /tmp that another user has made or can write to, with the reason",
     arguments: [
       ("mkdir /tmp/byway-4321; chown 4322 /tmp/byway-4321", "/tmp/byway-4321 belongs to another user (4322)", true),
       (

@@ -284,7 +284,7 @@ import Testing
 
   // MARK: Trials
 
-  @Test("a link that does not answer its first PING gives way to the next link")
+  @Test("a link that does not answer its first PING is replaced by the next link")
   func silentLink() {
     var scene = Self.sharedScene("opening")
     let connection = scene.connection

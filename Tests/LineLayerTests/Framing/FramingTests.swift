@@ -51,14 +51,14 @@ struct COBSTests {
 
 @Suite("CRC-32C")
 struct CRC32CTests {
-  @Test("has the check value of its catalogue entry")
+  @Test("CRC-32C has the check value of its catalogue entry")
   func checkValue() {
     var checksum = CRC32C()
     checksum.update(Array("123456789".utf8))
     #expect(checksum.value == 0xE306_9283)
   }
 
-  @Test("has the values of RFC 3720 B.4")
+  @Test("CRC-32C has the values of RFC 3720 B.4")
   func iscsi() {
     let vectors: [([UInt8], UInt32)] = [
       ([UInt8](repeating: 0, count: 32), 0x8A91_36AA), ([UInt8](repeating: 0xFF, count: 32), 0x62A8_AB43),

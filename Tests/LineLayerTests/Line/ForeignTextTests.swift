@@ -26,7 +26,7 @@ import Testing
     #expect(said(Array(text.prefix(60_000)), Array(text.dropFirst(60_000)), [0]) == end)
   }
 
-  @Test("a reader of the text gets only what is new since its last position, as far as that is kept")
+  @Test("the text since a given position is returned, as far as it is kept")
   func since() {
     var text = ForeignText()
     text.add(Array("one ".utf8))

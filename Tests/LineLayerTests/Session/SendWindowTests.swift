@@ -57,7 +57,7 @@ struct SendWindowTests {
     #expect(resent(&window) == [0])
   }
 
-  @Test("the sender finds which of several retransmissions are lost from what has arrived of them")
+  @Test("if one retransmission arrives, the sender treats missing retransmissions before it as lost")
   func secondCopies() throws {
     var window = window(4)
     _ = try report(0, [3, 1], to: &window)

@@ -103,7 +103,7 @@ import Testing
     #expect(isClose(found.began) && found.arrived.count == 12 && far(found.arrived).count <= 1, "\(found)")
   }
 
-  @Test("the number of pieces whose arrival is followed is limited to 512")
+  @Test("an end measures the arrival of at most 512 pieces at a time")
   func bound() {
     var passages = Passages()
     for index in 0..<10_000 as Range<UInt64> { passages.follow(index..<index + 1) }

@@ -78,7 +78,7 @@ struct ConfigResolveTests {
     #expect(error?.message.contains("Cannot read \(folder["missing"]): No such file or directory") == true)
   }
 
-  @Test("identity=, known_hosts= and host-key-checking= replace what the files say")
+  @Test("identity=, known_hosts= and host-key-checking= replace the settings of the files")
   func options() async throws {
     try folder.write(
       "IdentityFile /a\nUserKnownHostsFile /b\nStrictHostKeyChecking no\n", to: "home/.ssh/config")
