@@ -208,7 +208,7 @@ import UnixTransport
   }
 
   @Test(
-    "the menu has the actions for files, and in a narrow window also the rare ones; the line's panel shows four figures"
+    "the menu has actions for files, and in a narrow window also rare ones, and the line's panel shows four values"
   )
   func menus() async throws {
     let rig = try await InspectorRig { _ in Response(status: .ok) }
@@ -505,7 +505,7 @@ import UnixTransport
     await rig.stop()
   }
 
-  @Test("a hostile body is text in the editor, with marks for what cannot be seen, and goes on with its bytes")
+  @Test("the editor shows a hostile body as text with marks for invisible bytes, and sends the exact bytes")
   func hostileEditor() async throws {
     let hostile =
       "</textarea><script>window.pwned=1</script><img src=x onerror=window.pwned=1>\u{202E}gnp.exe\u{200B}\u{1B}[2J\u{7F}\rlone"

@@ -121,7 +121,7 @@ import Testing
       """)
   }
 
-  @Test("what waits for a line, or for a disconnected link, is not drawn as time at the far end")
+  @Test("time spent waiting for a line or a disconnected link is not drawn as time at the peer")
   func waits() async throws {
     let page = try await page()
     let line: JSON = ["name": "x", "upstream": "x?baud=9600", "state": "up", "events": [], "line": [:]]

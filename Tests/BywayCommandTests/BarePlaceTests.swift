@@ -38,7 +38,7 @@ import UnixTransport
     #expect(try self.message(text) == message)
   }
 
-  @Test("a path where users name programs is taken for one, unless it is a socket")
+  @Test("a path in the place of a program becomes an exec: address, unless it is a socket")
   func programs() async throws {
     #expect(try message("./x.py", isProgram: true) == "\"./x.py\" has no scheme: write exec:./x.py.")
     let error = try #require(throws: (any Error).self) { try PluginArgument("/none/x.py?path=/a", in: transports) }
@@ -57,7 +57,7 @@ import UnixTransport
   }
 
   @Test(
-    "addresses stay as they are, and a misspelt scheme is not taken for a place",
+    "addresses with a scheme stay as they are, and a misspelt scheme is not read as a host",
     arguments: ["unix:/x", "exec:cat a:1", "tcp://127.0.0.1:1"])
   func addresses(_ text: String) throws {
     #expect(try transports.link(named: text).address.text == text)

@@ -140,7 +140,7 @@ import X509
   }
 
   @Test(
-    "names that are no names, or no file names, are refused",
+    "an invalid name, and one that cannot be the name of a file, are refused",
     arguments: [
       ["device", "a b"], ["device", "../x"], ["device", "ca"], ["device", "x", "--dns", "192.0.2.1"],
       ["device", "x", "--address", "name"], ["device", "x", "--dns", "*"], ["user", "../x"], ["user", ".x"],
@@ -168,7 +168,8 @@ import X509
     #expect(try CertificateUser.name(in: [UInt8](device.serializeAsPEM().derBytes)) == nil)
   }
 
-  @Test("an authority of openssl can be used, and what is no authority, or is readable by others, is refused")
+  @Test(
+    "an authority made by openssl can be used; a certificate of a device, or a key with read permission, is refused")
   func foreign() async throws {
     let missing = try await refusal("device", "printer")
     #expect(

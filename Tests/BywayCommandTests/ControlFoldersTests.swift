@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(
-    "byway status without XDG_RUNTIME_DIR finds the daemons of a login, and a folder of another user is passed over")
+    "byway status without XDG_RUNTIME_DIR finds the daemons of a login, and ignores the folder of another user")
   func otherSession() async throws {
     let result = try await OwnMachine.run(
       setup: "mkdir -p -m 755 /run/user; mkdir -m 700 /run/user/$user; "
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(
-    "a folder in /tmp that another user has made, or can write to, is refused with the reason by daemons and by byway status",
+    "daemons and byway status refuse a folder in /tmp that another user has made or can write to, with the reason",
     arguments: [
       ("mkdir /tmp/byway-4321; chown 4322 /tmp/byway-4321", "/tmp/byway-4321 belongs to another user (4322)", true),
       (
@@ -90,7 +90,7 @@ import Testing
     #expect(result.errorText.contains(reason), "\(result.errorText)")
   }
 
-  @Test("the names of daemons without a given name are numbered, and their processes are known by them")
+  @Test("daemons without a given name are numbered, and the name of a process leads to its id")
   func names() {
     #expect(DaemonName("hall", isGiven: true).candidates == ["hall"])
     #expect(DaemonName("hall", isGiven: false).candidates.prefix(3) == ["hall", "hall-2", "hall-3"])

@@ -204,7 +204,7 @@ import Testing
     await other.process.stop()
   }
 
-  @Test("one trace file records the exchanges of all sections")
+  @Test("the exchanges of all sections are recorded in the same trace file")
   func sharedTrace() async throws {
     let folder = try TemporaryFolder()
     let file = try proxies(

@@ -16,7 +16,7 @@ import Testing
     #expect(try DescriptorBudget(accepting: nil, within: 8).accepted == 1)
   }
 
-  @Test("dialing devices get half of a small number of descriptors, or the requested number of a large one")
+  @Test("devices that dial a hub get half of a small number of descriptors, or the requested number of a large one")
   func devices() throws {
     let few = try DescriptorBudget(accepting: nil, dialing: nil, within: reserve + 88)
     #expect(few.dialing == 44 && few.accepted == 22 && few.opened == 22)

@@ -5,8 +5,8 @@ import Testing
 @testable import BywayDoctor
 
 /// The last line of `byway doctor`.
-@Suite("Doctor as text") struct DoctorTextTests {
-  @Test("the last line does not repeat a remark, and a step does not repeat the last line")
+@Suite("Text of the doctor") struct DoctorTextTests {
+  @Test("the last line repeats no earlier remark, and no step repeats the last line")
   func once() {
     let noisy = Diagnosis(.noisyLine, "The line is noisy.", command: "byway links")
     let noted = LinkStep(title: "noise", outcome: .noted("4 errors.", noisy), duration: .zero)

@@ -14,7 +14,7 @@ import UnixTransport
     try InterceptorOrder(list).sorted(names, by: \.self)
   }
 
-  @Test("without a list the order stays; a list decides it")
+  @Test("without a list, interceptors stay in their order, and a list sets the order")
   func order() throws {
     #expect(try sorted(nil, ["trace", "a", "a"]) == ["trace", "a", "a"])
     #expect(try sorted("a, cache ,trace", ["trace", "a", "cache"]) == ["a", "cache", "trace"])
@@ -36,7 +36,7 @@ import UnixTransport
     }
   }
 
-  @Test("the chain has plugins by their names; compression is next to the link unless the list says otherwise")
+  @Test("the list may contain plugins by name, and compression is next to the link unless the list says otherwise")
   func chain() throws {
     let options = [
       "--trace", "t.har", "--compress", "--auth", "n", "--interceptor", "exec:x?as=one", "--interceptor",

@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(
-    "without --baud, programs with the same rate understand each other, and others read garbage; --baud keeps its rate",
+    "without --baud, programs with different rates read garbage from each other; with --baud, the line keeps its rate",
     .timeLimit(.minutes(2)),
     arguments: [
       ([], B57600, B57600, true), ([], B57600, B9600, false), ([], B9600, B57600, false),

@@ -9,7 +9,7 @@ import Testing
   }
 
   @Test(
-    "a time has a unit or is in seconds",
+    "a time is in seconds, or has a unit",
     arguments: [("5ms", 5_000_000), ("1.5s", 1_500_000_000), ("200us", 200_000), ("2", 2_000_000_000), ("0", 0)])
   func times(_ text: String, _ nanoseconds: Int64) {
     #expect(Span(argument: text)?.duration == .nanoseconds(nanoseconds))
@@ -22,13 +22,13 @@ import Testing
   }
 
   @Test(
-    "a share is a number or a percentage",
+    "a rate is a number or a percentage",
     arguments: [("1e-5", 1e-5), ("0.1%", 0.001), ("+2%", 0.02), ("-2%", -0.02), ("0", 0)])
   func shares(_ text: String, _ value: Double) {
     #expect(Share(argument: text)?.value == value)
   }
 
-  @Test("an invalid share is rejected", arguments: ["", "%", "nan", "inf", "much", "1%%"])
+  @Test("an invalid rate is rejected", arguments: ["", "%", "nan", "inf", "much", "1%%"])
   func noShares(_ text: String) {
     #expect(Share(argument: text) == nil)
   }
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test(
-    "an unreadable option is refused",
+    "an option that cannot be parsed is refused",
     arguments: [
       ["--cut", "hang-up"], ["--cut", "explode@1s"], ["--cut", "stall@1s+2s+3s"], ["--bursts", "10@0.1"],
       ["--bursts", ""], ["--only-from", "c"], ["--latency", "soon"],
@@ -89,7 +89,7 @@ import Testing
     #expect(throws: (any Error).self) { try LineOptions.parse(arguments) }
   }
 
-  @Test("commands are parsed from lines, and other text is rejected")
+  @Test("commands on standard input are parsed from lines, and other text is rejected")
   func orders() {
     #expect(LineConsole.Order("cut") == .cut(.hangUp, at: nil))
     #expect(LineConsole.Order(" cut  stall ") == .cut(.stall, at: nil))

@@ -8,7 +8,7 @@ import Testing
 @testable import BywayCommand
 
 /// The output of `byway` without arguments.
-@Suite("Overview", .cleansUp) struct OverviewTests {
+@Suite("Overview of byway without arguments", .cleansUp) struct OverviewTests {
   private static let adapter = LinkPort(
     address: "serial:usb:0403:6001:A50285BI", device: "/dev/ttyUSB0", name: "FTDI FT232R USB UART")
   private static let uart = LinkPort(address: "serial:/dev/ttyS0", device: "/dev/ttyS0")
@@ -26,7 +26,7 @@ import Testing
     return .status(["name": .string(name), "kind": "proxy", "version": "1", "members": [member]])
   }
 
-  @Test("where nothing runs and nothing is plugged in, it shows how to begin")
+  @Test("if nothing runs and nothing is plugged in, the overview shows how to begin")
   func nothing() {
     #expect(
       lines([], [Self.uart]) == [
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(
-    "a port is known to be in use by each address that leads to it",
+    "a port in use is recognized by every address that leads to it",
     arguments: [
       ("serial:usb:0403:6001:A50285BI", true), ("serial:usb:0403:6001", true), ("serial:usb:0403:600", false),
       ("serial:/dev/ttyUSB0", true), ("serial:/dev/ttyUSB1", false), ("unix:/dev/ttyUSB0", false), ("", false),
@@ -74,7 +74,7 @@ import Testing
     #expect(lines.contains { $0.contains("byway doctor serial:usb:0403:6001:A50285BI") } == !isUsed)
   }
 
-  @Test("a port is known to be in use by a symbolic link to it, and by one of several links of a device")
+  @Test("a port in use is recognized by a symbolic link to it, and by one of several links of a device")
   func indirect() throws {
     let folder = try TemporaryFolder()
     let port = try folder.write("", to: "tty")
@@ -88,7 +88,7 @@ import Testing
     #expect(lines[4].hasPrefix("  byway doctor serial:\(folder["printer"])  finds out"))
   }
 
-  @Test("the overview does not guess which adapters the daemon of another user has")
+  @Test("the overview does not guess which adapters a daemon of another user has")
   func silent() {
     let lines = lines([.silent(name: "local", reason: "runs as another user")], [Self.adapter])
     #expect(
@@ -120,7 +120,7 @@ import Testing
     #expect(command.map { line.hasPrefix("  \($0)") } ?? line.hasPrefix("  byway status"), "\(line)")
   }
 
-  @Test("however many daemons and adapters there are, it has ten lines, and counts the others")
+  @Test("with many daemons and adapters, the overview has ten lines and counts the others")
   func many() {
     let daemons = (0..<50).map { proxy([["name": "unix:/a", "state": "down"]], name: "p\($0)") }
     let ports = (0..<9).map { LinkPort(address: "serial:usb:1:2:\($0)", device: "/dev/ttyUSB\($0)", name: "A") }
@@ -131,7 +131,7 @@ import Testing
     #expect(self.lines([proxy(links)], [])[0].hasSuffix("link unix:/2 up, 6 more"))
   }
 
-  @Test("text of a daemon cannot control the terminal")
+  @Test("text from a daemon cannot contain control sequences for the terminal")
   func hostile() {
     let links: [JSON] = [["name": "unix:/\u{1B}[2J", "device": "\u{1B}]0;x\u{7}", "state": "\u{9B}31m"]]
     let lines = lines([proxy(links, name: "\u{1B}c", listens: "http://\u{1B}[31m:80")], [])
@@ -143,7 +143,7 @@ import Testing
     let status: Int
   }
 
-  @Test("byway shows it in a terminal only, with the daemons of this user")
+  @Test("byway shows the overview in a terminal only, with the daemons of this user")
   func terminal() async throws {
     let folder = try TemporaryFolder()
     let environment = ["XDG_RUNTIME_DIR": folder.path, "RUNTIME_DIRECTORY": ""]

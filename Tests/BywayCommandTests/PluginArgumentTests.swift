@@ -27,7 +27,7 @@ import UnixTransport
     #expect(plugin.settings.timeout == .milliseconds(2500))
   }
 
-  @Test("a plugin without options gets all requests, and the name of its program or place")
+  @Test("a plugin without options gets all requests, and is named after its program or address")
   func defaults() throws {
     let program = try argument("exec:/opt/addons/stamp.py --pages")
     #expect(program.settings.name == "stamp.py" && program.settings.scope == .everything)

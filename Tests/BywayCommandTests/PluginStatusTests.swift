@@ -16,7 +16,7 @@ import Testing
     return lines.count > 2 ? lines[1] : ""
   }
 
-  @Test("the text has singular and plural, and only what there is to say")
+  @Test("the text uses singular and plural, and shows only values that exist")
   func text() {
     #expect(
       line(["name": "stamp", "state": "notStarted", "requests": 0, "running": 0, "failed": [:], "restarts": 0])
@@ -73,7 +73,7 @@ import Testing
 
   private static let quiet = LogRecord().logger
 
-  @Test("byway status shows a plugin that starts with the daemon; a reload retires it; its socket is private")
+  @Test("byway status shows a plugin from its start until a reload removes it, and its socket is private")
   func daemon() async throws {
     let folder = try TemporaryFolder()
     let environment = ["XDG_RUNTIME_DIR": folder.path, "RUNTIME_DIRECTORY": ""]
@@ -115,7 +115,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: folder["byway/\(sockets[0])"]))
   }
 
-  @Test("a runtime folder that others can write to is not used for the sockets of plugins")
+  @Test("a runtime folder that other users can write to is not used for the sockets of plugins")
   func folder() async throws {
     let folder = try TemporaryFolder()
     try FileManager.default.createDirectory(atPath: folder["open"], withIntermediateDirectories: false)

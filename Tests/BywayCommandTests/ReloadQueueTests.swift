@@ -48,7 +48,7 @@ import Testing
     return (reloads, queue, first)
   }
 
-  @Test("starts a reload that is requested during another one after it, and shares it among all requests of that time")
+  @Test("a reload requested during another one starts after it, and serves all requests of that time")
   func during() async {
     let (reloads, queue, first) = await begin(2)
     var later: [Task<Int, Never>] = []
@@ -62,7 +62,7 @@ import Testing
     #expect(reloads.total == 2)
   }
 
-  @Test("starts a reload that is requested during a queued one after it")
+  @Test("a reload requested while another one waits starts after that one")
   func duringQueued() async {
     let (reloads, queue, first) = await begin(3)
     let second = await queue.request { await reloads.reload() }
@@ -80,7 +80,7 @@ import Testing
     #expect(await third.value == 2)
   }
 
-  @Test("starts a reload at once when the earlier ones have ended")
+  @Test("a reload starts at once when the earlier ones have ended")
   func after() async {
     let reloads = Reloads(3)
     let queue = ReloadQueue<Int>()

@@ -30,7 +30,7 @@ import Testing
 
     """
 
-  @Test("the chain of a proxy is listed in its order, with the scope of each plugin, and the target")
+  @Test("the interceptors of a proxy are listed in order, with the scope of each plugin, and the target")
   func proxy() async throws {
     let result = try await explain(Self.proxy, "http://a.example/api/x", "--method", "POST")
     #expect(result.exitCode == 0, "\(result.errorText)")
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(
-    "the port of the URL decides whether it means the proxy itself",
+    "the port of the URL decides whether it addresses the proxy itself",
     arguments: [
       (
         "http://127.0.0.1:8080/", "sent to the proxy itself",

@@ -4,13 +4,13 @@ import Testing
 @testable import BywayCommand
 
 /// The output of `byway status`.
-@Suite("Status as text") struct StatusTextTests {
+@Suite("Text of byway status") struct StatusTextTests {
   private func lines(_ links: JSON) -> [String] {
     let status: JSON = ["name": "p", "kind": "proxy", "version": "1", "members": [["links": links]]]
     return StatusText(status, now: 9, style: TextStyle(isColourful: false)).lines
   }
 
-  @Test("a device is shown by its name, and several links only on lines of their own")
+  @Test("a device with one link is one line, and several links have lines of their own")
   func devices() {
     let links: JSON = [["name": "unix:/a", "state": "down"], ["name": "unix:/b", "state": "up"]]
     let lines = lines([
@@ -26,7 +26,7 @@ import Testing
       ], "\(lines)")
   }
 
-  @Test("a refused link shows the reason of the other end and the time, and others as before")
+  @Test("a refused link shows the reason of its peer and the time, and other links show their state")
   func refused() {
     let lines = lines([
       ["name": "tls://hub:7", "state": "refused", "reason": "claims\n'x'", "since": "1970-01-01T00:00:00Z"],

@@ -55,7 +55,7 @@ extension Parsing {
       #expect((users.header != nil) == hasHeader)
     }
 
-    @Test("without --rights, users are not identified")
+    @Test("without --rights, no user is identified")
     func none() throws {
       #expect(try plan("listen = 127.0.0.1:0").users == nil)
     }

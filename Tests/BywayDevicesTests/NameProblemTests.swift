@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(
-    "a claim without a name, or whose name is not a text, has none",
+    "a claim without a name, or with a name that is not text, counts as a claim without a name",
     arguments: ["{}", #"{"name":7}"#, #"{"name":null}"#])
   func none(_ text: String) throws {
     #expect(try #require(DeviceClaim(reading: Array(text.utf8))).claimed == .none)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import BywayGateway
 
-/// What a gateway allows on each link.
+/// The limits of a gateway on each link.
 @Suite struct GatewayRulesTests {
   private func streams(_ change: (inout GatewayConfiguration) -> Void = { _ in }) throws -> Int {
     var configuration = GatewayConfiguration(links: [], origin: .handler { _ in Response(status: .noContent) })

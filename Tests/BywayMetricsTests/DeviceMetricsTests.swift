@@ -59,7 +59,7 @@ import Testing
     #expect(values(of: "device") == ["_OTHER", "ghost", "lamp"])
   }
 
-  @Test("names from outside make at most 50 series, and leave room for 50 configured ones")
+  @Test("unconfigured device names make at most 50 series, and leave room for 50 configured ones")
   func bounded() {
     let metrics = HTTPMetrics(factory: registry)
     for index in 0..<300 { record(metrics, "claimed-\(index)", isConfigured: false) }
@@ -81,7 +81,7 @@ import Testing
     #expect(Set(values(of: "device")) == Set((0..<100).map { "device-\($0)" } + ["_OTHER"]))
   }
 
-  @Test("outcomes of devices are limited too, and leave the outcomes of other requests as they are")
+  @Test("the series of device outcomes are limited too, and other requests keep their outcomes")
   func outcomes() {
     let metrics = HTTPMetrics(factory: registry)
     for index in 0..<20 {
@@ -96,7 +96,7 @@ import Testing
     #expect(String(decoding: registry.text(), as: UTF8.self).contains(#"status_code="207",error_type="",device=""} 1"#))
   }
 
-  @Test("all metrics of a section's requests have its name, and those without a section no such attribute")
+  @Test("all metrics of a section's requests have its name, and those without a section have no such attribute")
   func sections() {
     for section in ["hall", "yard"] {
       let metrics = HTTPMetrics(factory: registry, section: section)

@@ -7,7 +7,7 @@ import UnixTransport
 
 @testable import BywayProxy
 
-/// What a proxy allows each of its clients.
+/// The limits of a proxy for each client.
 @Suite struct ClientLimitTests {
   @Test("the running requests of a client's connection may have 512 KiB of heads") func heads() async throws {
     let transports = TransportRegistry([TCPTransport(), UnixTransport()])

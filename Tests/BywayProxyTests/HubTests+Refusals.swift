@@ -27,7 +27,7 @@ extension HubTests {
   private func fresh() -> String { "loopback:hub-\(UInt64.random(in: 0 ... .max))" }
 
   @Test(
-    "a gateway whose certificate the hub does not accept shows that, and the hub shows the peer with its certificate's name"
+    "if a hub rejects a gateway's certificate, the gateway shows that, and the hub shows the certificate's name"
   )
   func refusedCertificate() async throws {
     let (own, foreign) = try await (Certificates(), Certificates())
@@ -62,7 +62,7 @@ extension HubTests {
       "\(logged.all)")
   }
 
-  @Test("a gateway without the certificate that the hub wants shows that")
+  @Test("if a hub requires a certificate and a gateway has none, the gateway shows that")
   func withoutCertificate() async throws {
     let certificates = try await Certificates()
     let port = try Endpoint.freePort()
@@ -75,7 +75,7 @@ extension HubTests {
     #expect(report?.refusals.first?.refusal.names == [], "\(String(describing: report))")
   }
 
-  @Test("a name of the configuration is refused in words of its own, and a reload that gives it away ends the refusal")
+  @Test("the refusal of a configured name says so, and ends when a reload gives the name away")
   func configuredName() async throws {
     let hub = fresh()
     let logged = LogRecord()
@@ -99,7 +99,7 @@ extension HubTests {
     #expect(atGateway.entries.count { $0.level == .info && $0.message == "Link open" } == 2, "\(atGateway.all)")
   }
 
-  @Test("a name that a certificate has verified is refused to others in words of its own")
+  @Test("the refusal of a name that another certificate has verified says so")
   func verifiedName() async throws {
     let certificates = try await Certificates()
     let (port, plain) = (try Endpoint.freePort(), fresh())
@@ -136,7 +136,7 @@ extension HubTests {
   }
 
   @Test(
-    "a device with an unusable name learns the reason, and so does one without a name",
+    "a device with an unusable name, or without a name, is told the reason",
     arguments: [
       (#"{"name":"xn--pple-43d"}"#, "claims 'xn--pple-43d', which is not allowed, because browsers"),
       (#"{"name":"byway"}"#, "claims 'byway', which is the name of the list of devices"),
@@ -159,7 +159,7 @@ extension HubTests {
     #expect(report?.reason.hasPrefix(words) == true && report?.address == nil, "\(String(describing: report))")
   }
 
-  @Test("a link that ends at once without a reason is not shown as opening")
+  @Test("a link that ends at once without a reason is not shown as open")
   func withoutReason() async throws {
     let listener = try await ServerBootstrap(group: TestLoops.next())
       .childChannelInitializer { $0.close() }

@@ -222,7 +222,7 @@ import Testing
     for gateway in gateways { await gateway.stop(within: .zero) }
   }
 
-  @Test("a stopped proxy closes at once the connections whose peers have not said their name")
+  @Test("a stopped proxy closes at once the connections whose peers have not sent their name")
   func unnamed() async throws {
     let port = try Endpoint.freePort()
     let proxy = try await start(proxy(hubs: ["tcp://127.0.0.1:\(port)?open=listen"]))
@@ -364,7 +364,7 @@ import Testing
     #expect(!logged.all.contains { $0.hasPrefix("warning") && !$0.contains(reason) }, "\(logged.all)")
   }
 
-  @Test("a gateway whose hub stops logs no reason, because there is none")
+  @Test("if a hub stops, its gateways log no reason")
   func stopped() async throws {
     let port = try Endpoint.freePort()
     let proxy = try await start(try proxy(hubs: ["tcp://127.0.0.1:\(port)?open=listen"]))

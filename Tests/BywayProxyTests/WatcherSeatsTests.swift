@@ -3,10 +3,10 @@ import Testing
 
 @testable import BywayProxy
 
-@Suite("Clients that follow the list of devices") struct WatcherSeatsTests {
+@Suite("Clients that watch the list of devices") struct WatcherSeatsTests {
   private func user(_ name: String) throws -> RequestUser { .user(try #require(UserName(name)), by: .password) }
 
-  @Test("one user follows the list at most four times, and may do so again when a client has left")
+  @Test("a user can watch the list at most four times, and may do so again when a client has left")
   func ofOneUser() throws {
     let slots = WatcherSlots()
     let (alice, bob) = (try user("alice"), try user("bob"))
@@ -20,7 +20,7 @@ import Testing
     withExtendedLifetime(taken) {}
   }
 
-  @Test("at most 32 clients without a user follow the list, and none after it has closed")
+  @Test("at most 32 clients without a user watch the list, and none after it has closed")
   func ofAnyone() {
     let slots = WatcherSlots()
     var taken = (0..<32).compactMap { _ in slots.take(for: .anyone) }

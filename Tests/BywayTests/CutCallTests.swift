@@ -8,7 +8,7 @@ import Testing
 @testable import Byway
 
 /// Responses that are cut short, as a client of gRPC sees them over HTTP/2.
-@Suite("gRPC calls that are cut short") final class CutCallTests {
+@Suite("gRPC calls that break off") final class CutCallTests {
   private let channel = EmbeddedChannel()
   private let handler = RecordingHandler()
   private let client: HTTP2Session
@@ -79,7 +79,7 @@ import Testing
     #expect(server.runningExchanges == 0)
   }
 
-  @Test("the status of a gRPC call that is cut short tells the cause")
+  @Test("the status of a gRPC call that breaks off tells the cause")
   func causes() throws {
     let answer: FieldSection = [":status": "200", "content-type": "application/grpc"]
     let late = try call("application/grpc", answer: answer, BywayError(.timedOut, "Late."))
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(
-    "any other response that is cut short is reset, and so is a gRPC call that was answered otherwise",
+    "a response that breaks off is reset if the request or the response is not gRPC",
     arguments: [
       ("application/json", [":status": "200", "content-type": "application/json"]),
       ("application/json", [":status": "200", "content-type": "application/grpc"]),

@@ -7,7 +7,7 @@ import Testing
 @Suite("State of a dialed link") struct DialRecordTests {
   private func at(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(1_000) + .seconds(seconds) }
 
-  @Test("a refusal stays the state until a connection has lasted, and only then the log says that the link is open")
+  @Test("a link stays refused until a connection has lasted, and only then the log says that it is open")
   func refused() {
     var record = DialRecord()
     #expect(record.state == .dialing)
@@ -29,7 +29,7 @@ import Testing
     #expect(record.ended(.refused("no"), after: .zero, at: at(8)) == .line(repeated: 0))
   }
 
-  @Test("a hub that refuses a link after hours is shown as refusing it")
+  @Test("if a hub refuses a link that was open for hours, the state is refused")
   func late() {
     var record = DialRecord()
     _ = record.opened()
@@ -39,7 +39,7 @@ import Testing
     #expect(record.state == .refused(reason: "renamed", since: at(9)))
   }
 
-  @Test("a connection that ends at once without a reason counts as refused, and one that has lasted does not")
+  @Test("a connection that ends at once without a reason counts as refused, and a longer one does not")
   func short() {
     for (farewell, words) in [(nil, "gave no reason"), (.failed("reset"), "as soon as it was open: reset")]
       as [(Farewell?, String)]
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test("a failed attempt is shown with its reason and its beginning, until a connection opens")
+  @Test("a failed attempt is shown with its reason and the time of the first failure until a connection opens")
   func failed() {
     var record = DialRecord()
     #expect(record.failed(.failed("no route"), at: at(1)) == .line(repeated: 0))

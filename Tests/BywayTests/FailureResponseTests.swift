@@ -32,7 +32,7 @@ import Testing
     #expect(closed.description == "Gone. (linkLost: the connection was closed)")
   }
 
-  @Test("a failure's cause from NIO has no names of types and cases, and that from a program's own code stays as it is")
+  @Test("a cause from NIO has no names of types and cases, and one from a program's own code stays as it is")
   func reasonOfNIO() {
     struct Own: Error {}
     func text(_ cause: any Error) -> String { BywayError(.linkLost, "Gone.", cause: cause).description }
@@ -42,7 +42,7 @@ import Testing
     #expect(text(Own()) == "Gone. (linkLost: Own())")
   }
 
-  @Test("a failure's cause is the system's text, without names of functions")
+  @Test("a cause from the system is its text, without names of functions")
   func cause() throws {
     let cause = IOError(errnoCode: ECONNREFUSED, reason: "connect(descriptor:addr:size:)")
     let error = BywayError(.originUnavailable, "Nothing listens.", cause: cause)

@@ -15,7 +15,7 @@ import Testing
     try await client.answer(response, on: 1)
   }
 
-  @Test("a request that meets the close of its kept connection is sent again on a new one")
+  @Test("a request on a kept connection that is being closed is sent again on a new one")
   func closedJustThen() async throws {
     let client = try await HTTP1ClientFixture()
     try await client.warmUp()

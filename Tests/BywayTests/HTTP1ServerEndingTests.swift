@@ -92,7 +92,7 @@ import Testing
     #expect(rest == (head.contains(.contentLength) ? "" : "\r\n"))
   }
 
-  @Test("a failed body that only a close would end is reset instead")
+  @Test("if a failed body could end only with the connection, the connection is reset")
   func failedUntilClose() async throws {
     let server = try await HTTP1ServerFixture()
     let exchange = try await server.exchange("GET / HTTP/1.0\r\nHost: here\r\n\r\n", begin: [":status": "200"])

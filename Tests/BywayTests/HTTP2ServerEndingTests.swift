@@ -54,7 +54,7 @@ import Testing
     #expect(try await exchange.cancelled().code == .linkLost)
   }
 
-  @Test("trailers count while they wait for a client's window, and are released with its connection")
+  @Test("trailers that wait for a client's window count as memory, and are released with its connection")
   func waitingTrailers() async throws {
     let budget = MemoryBudget(limit: 1 << 20)
     let server = try await Server(memory: budget)
@@ -69,7 +69,7 @@ import Testing
     try await Watch(server.eventLoop).until("nothing is held") { budget.held == 0 }
   }
 
-  @Test("a draining server still serves a request that the client sent before it could know")
+  @Test("a draining server still serves a request that its client sent before it was told")
   func lastCall() async throws {
     let server = try await Server(isDraining: true)
     let exchange = try await server.exchange(Self.request("POST", path: true))

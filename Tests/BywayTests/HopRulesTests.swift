@@ -79,7 +79,7 @@ import Testing
     #expect(head.contains(.via) == hasVia)
   }
 
-  @Test("Proxy-Status and Proxy-Authenticate are kept only from a trusted far end") func farEnds() {
+  @Test("Proxy-Status and Proxy-Authenticate are kept only if the peer is trusted") func farEnds() {
     let head: FieldSection = [":status": "503", "proxy-status": "byway-x; error=y", "proxy-authenticate": "Basic"]
     for (farEnd, via, keeps) in [
       (FarEnd.gateway, "2.0 hop", true), (.origin, "2.0 hop", false), (.proxy, "2.0 hop", false), (.proxy, nil, true),

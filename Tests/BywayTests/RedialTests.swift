@@ -58,7 +58,7 @@ import Testing
     #expect(redial.pause(fraction: 1) == .milliseconds(100))
   }
 
-  @Test("a hub that refuses a link over a network is asked every half minute at most, and its end is noticed as before")
+  @Test("a hub that refuses a link is dialed again after at most 30 s, and one that is unreachable after 10 s")
   func refused() {
     var redial = Redial(crossesNetwork: true, jitter: .zero)
     redial.lost(after: .hours(1), isRefused: true)

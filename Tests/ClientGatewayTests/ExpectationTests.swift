@@ -43,7 +43,7 @@ import Testing
     func add(_ code: Int) { codes.withLock { $0.append(code) } }
   }
 
-  @Test("a handler that reads the body receives it, and one that does not only responds")
+  @Test("with Expect: 100-continue, the body is sent if the handler reads it, and otherwise only the response comes")
   func continues() async throws {
     #expect(try await codes("100-continue", reads: true) == [100, 204])
     #expect(try await codes("100-Continue", reads: false) == [204])

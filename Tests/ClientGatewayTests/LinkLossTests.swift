@@ -83,7 +83,7 @@ import Testing
     await second.stop(within: .zero)
   }
 
-  @Test("a large repeatable body is sent again complete, and a one-time body is not")
+  @Test("after a lost link a large repeatable body is sent again complete, and a one-time body is not")
   func replays() async throws {
     for isReplayable in [true, false] {
       let arrived = AsyncStream.makeStream(of: Void.self)

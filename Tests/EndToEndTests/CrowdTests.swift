@@ -11,7 +11,7 @@ extension EndToEnd {
       proxy.log.split(separator: "\n").filter { $0.contains("accept") || $0.contains("connections") }
     }
 
-    @Test("200 half requests do not block a proxy with 128 descriptors") func halfRequests()
+    @Test("200 incomplete requests do not block a proxy with 128 descriptors") func halfRequests()
       async throws
     {
       let bare = try await BareGateway()

@@ -39,7 +39,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "a peer that does not speak HTTP/2 is quoted, with what it may be",
+      "the error quotes a peer that does not speak HTTP/2, and says what it may be",
       arguments: [
         ("/bin/echo SSH-2.0-OpenSSH_9.2", "SSH-2.0", "ssh://"),
         ("/bin/echo HTTP/1.1 400 Bad Request", "HTTP/1.1", "add ?http=1.1"),

@@ -8,7 +8,7 @@ extension EndToEnd {
   /// A gateway that does not return, and requests sent to it before and after.
   @Suite("Link timeout") struct PatienceTests {
     @Test(
-      "a GET whose gateway was killed fails after the link timeout, without a busy loop, and SIGTERM ends the proxy")
+      "if its gateway was killed, a GET fails after the link timeout without a busy loop, and SIGTERM ends the proxy")
     func killedForGood() async throws {
       let passage = try await Passage(over: .unix, proxy: ["--link-timeout", "2", "--drain", "10"])
       async let held = Curl.fetch(passage.url + "/held?ms=50000", within: .seconds(60))

@@ -10,7 +10,7 @@ import re
 import peers
 from page import Fault
 
-# What a command may still name after the replacements.
+# Names that a command must not contain after the replacements.
 REAL = re.compile(r"/dev/tty|/run/(?!/)|/var/|/etc/|(?<![\w.])0\.0\.0\.0|:(?:80|8080|8443|7000|60000)\b")
 
 

@@ -5,7 +5,7 @@ import Testing
 
 /// The client side of a connection in virtual time: sent bytes, events, and reuse.
 @Suite struct ClientSessionTests {
-  @Test("carries one exchange after another, and marks the head of a response without content as complete")
+  @Test("a client session carries one exchange after another, and marks a response head without content as complete")
   func reuse() throws {
     let client = ClientEnd()
     for _ in 0..<3 {

@@ -8,7 +8,7 @@ struct LimitTests {
   private static func fill(_ count: Int) -> String { String(repeating: "a", count: count) }
   private static let chunked = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-  @Test("answers 414 to a long request line, whether or not it ends")
+  @Test("a long request line gets 414, whether or not it ends")
   func requestLine() {
     let fitting = 16 * 1024 - "GET / HTTP/1.1".utf8.count
     let longest = "GET /\(Self.fill(fitting)) HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -17,7 +17,7 @@ struct LimitTests {
     #expect(readRequests("GET /\(Self.fill(16 * 1024))").failure?.status == 414)
   }
 
-  @Test("answers 431 to a large head, whether or not it ends")
+  @Test("a large request head gets 431, whether or not it ends")
   func head() {
     let start = "GET / HTTP/1.1\r\nHost: h\r\n"
     #expect(readRequests("\(start)X: \(Self.fill(65_000))\r\n\r\n").isComplete)
@@ -27,7 +27,7 @@ struct LimitTests {
     #expect(readRequests(start + lines).failure?.status == 431)
   }
 
-  @Test("answers 431 to many fields, or many names in Connection")
+  @Test("a request with many fields, or many names in Connection, gets 431")
   func fieldCount() {
     let start = "GET / HTTP/1.1\r\nHost: h\r\n"
     #expect(readRequests(start + String(repeating: "a:\r\n", count: 255) + "\r\n").isComplete)
@@ -36,7 +36,7 @@ struct LimitTests {
     #expect(readRequests("\(start)Connection: \(names)\r\n\r\n").failure?.status == 431)
   }
 
-  @Test("limits the head of a response")
+  @Test("a response head above the limit is refused")
   func responseHead() {
     #expect(readResponse("HTTP/1.1 200 \(Self.fill(16 * 1024))").failure?.code == .tooLarge)
     #expect(readResponse("HTTP/1.1 200 OK\r\nX: \(Self.fill(65_536))").failure?.code == .tooLarge)
@@ -44,7 +44,7 @@ struct LimitTests {
     #expect(readResponse("HTTP/1.1 200 OK\r\n\(many)\r\n").failure?.code == .tooLarge)
   }
 
-  @Test("limits the extensions of a chunk")
+  @Test("chunk extensions above the limit are refused")
   func extensions() {
     #expect(readRequests("\(Self.chunked)1;\(Self.fill(1022))\r\na\r\n0\r\n\r\n").isComplete)
     #expect(readRequests("\(Self.chunked)1;\(Self.fill(1023))\r\na\r\n0\r\n\r\n").failure?.code == .tooLarge)
@@ -52,7 +52,7 @@ struct LimitTests {
     #expect(readRequests(Self.chunked + String(repeating: "0", count: 2000)).failure?.code == .tooLarge)
   }
 
-  @Test("limits trailers")
+  @Test("trailers above the limit are refused")
   func trailers() {
     let last = Self.chunked + "0\r\n"
     #expect(readRequests(last + String(repeating: "a:\r\n", count: 64) + "\r\n").isComplete)
@@ -60,7 +60,7 @@ struct LimitTests {
     #expect(readRequests("\(last)X: \(Self.fill(16 * 1024))").failure?.status == 431)
   }
 
-  @Test("applies every field of the configuration")
+  @Test("every field of the configuration takes effect")
   func configuration() {
     func status(_ text: String, _ change: (inout HTTP1Configuration) -> Void) -> Int? {
       var configuration = HTTP1Configuration.defaults
@@ -89,7 +89,7 @@ struct LimitTests {
   }
 
   @Test(
-    "reports the configuration field that is out of range",
+    "a configuration field out of range is reported by name",
     arguments: [
       "head.startLineSize", "head.size", "head.fieldCount", "chunks.headerSize", "chunks.trailerSize",
       "chunks.trailerCount", "informationalResponses",
@@ -111,7 +111,7 @@ struct LimitTests {
     #expect(failure?.message.hasPrefix("\(field) is ") == true)
   }
 
-  @Test("parses a head that arrives byte by byte once, not once for every byte", .timeLimit(.minutes(1)))
+  @Test("a head that arrives byte by byte is parsed once, not once for every byte", .timeLimit(.minutes(1)))
   func drip() throws {
     var configuration = HTTP1Configuration.defaults
     configuration.head.size = 1 << 22

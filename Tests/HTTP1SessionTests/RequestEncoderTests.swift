@@ -14,7 +14,7 @@ struct RequestEncoderTests {
     return (String(buffer: output), encoder.framing)
   }
 
-  @Test("capitalizes field names of head, connection and trailers for servers that compare case")
+  @Test("the request encoder capitalizes the names in head, Connection and trailers for servers that compare case")
   func capitals() throws {
     var encoder = RequestEncoder(capitalizesFieldNames: true)
     var output = ByteBuffer(string: "before: x\r\nstays: y\r\n")
@@ -33,7 +33,7 @@ struct RequestEncoderTests {
         + "Transfer-Encoding: chunked\r\n\r\nb\r\n\nbody-x: y\n\r\n0\r\nX-Checksum: z-z\r\nETag: 1\r\n\r\n")
   }
 
-  @Test("writes nothing for an invalid head, also with capitalized names")
+  @Test("if a head is invalid, the request encoder writes nothing, also with capitalized names")
   func capitalsOfNothing() throws {
     var encoder = RequestEncoder(capitalizesFieldNames: true)
     var output = ByteBuffer(string: "x: y\r\n")
@@ -43,7 +43,7 @@ struct RequestEncoderTests {
     #expect(String(buffer: output) == "x: y\r\n")
   }
 
-  @Test("writes a head that is longer than its fields, because a proxy gets the host twice")
+  @Test("the request encoder writes a head that is longer than its fields, because a proxy gets the host twice")
   func longHost() throws {
     let host = Array(repeating: String(repeating: "a", count: 62), count: 4).joined(separator: ".")
     let head = try encode(
@@ -55,7 +55,7 @@ struct RequestEncoderTests {
     ":path": "/a?b", ":authority": "h:8080", ":scheme": "http", ":method": "GET", "accept": "*/*",
   ]
 
-  @Test("writes the target in the form that the next hop requires")
+  @Test("the request encoder writes the target in the form that the next hop requires")
   func targetForms() throws {
     #expect(try encode(Self.get).text == "GET /a?b HTTP/1.1\r\nHost: h:8080\r\naccept: */*\r\n\r\n")
     #expect(
@@ -69,7 +69,7 @@ struct RequestEncoderTests {
     #expect(try encode(options, .init(targetForm: .absolute)).text.hasPrefix("OPTIONS http://h HTTP/1.1\r\n"))
   }
 
-  @Test("takes Host from the authority or else from the field, and refuses a request without either")
+  @Test("Host comes from the authority or else from the field, and a request without either is refused")
   func host() throws {
     #expect(
       try encode([":method": "GET", ":path": "/", ":authority": "a", "host": "b"]).text
@@ -79,7 +79,7 @@ struct RequestEncoderTests {
   }
 
   @Test(
-    "frames the body by its known length, or in chunks",
+    "a request body is framed by its known length, or in chunks",
     arguments: [
       ("GET", nil, false, BodyFraming.none, ""),
       ("POST", nil, false, .length(0), "Content-Length: 0\r\n"),
@@ -98,7 +98,7 @@ struct RequestEncoderTests {
     #expect(request.text == "\(method) / HTTP/1.1\r\nHost: h\r\n\(line)\r\n")
   }
 
-  @Test("turns extended CONNECT into an upgrade")
+  @Test("an extended CONNECT becomes an HTTP/1.1 upgrade")
   func upgrade() throws {
     let request = try encode([
       ":method": "CONNECT", ":protocol": "websocket", ":scheme": "http", ":authority": "h", ":path": "/chat",
@@ -110,7 +110,7 @@ struct RequestEncoderTests {
     #expect(request.framing == .tunnel)
   }
 
-  @Test("writes the fields that the connection itself requires")
+  @Test("the request encoder writes the fields that the connection itself requires")
   func connectionFields() throws {
     let options = RequestEncoder.Options(keepAlive: false, acceptsTrailers: true)
     #expect(
@@ -118,7 +118,7 @@ struct RequestEncoderTests {
         == "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nTE: trailers\r\nConnection: TE\r\n\r\n")
   }
 
-  @Test("removes hop-by-hop fields, including those listed in Connection")
+  @Test("the request encoder removes hop-by-hop fields, including those listed in Connection")
   func hopByHop() throws {
     let fields: FieldSection = [
       ":method": "GET", ":path": "/", ":authority": "h", "connection": "x-hop, close", "x-hop": "1",
@@ -132,7 +132,7 @@ struct RequestEncoderTests {
       "that one is for a proxy")
   }
 
-  @Test("joins the lines of a Cookie field")
+  @Test("the request encoder joins the lines of a Cookie field")
   func cookie() throws {
     let fields: FieldSection = [
       ":method": "GET", ":path": "/", ":authority": "h", "cookie": "a=1", "x": "y", "cookie": "b=2",
@@ -141,7 +141,7 @@ struct RequestEncoderTests {
   }
 
   @Test(
-    "refuses fields that would be parsed differently, and then writes nothing",
+    "fields that would be parsed differently are refused, and nothing is written",
     arguments: [
       ["x": "a\r\nHost: evil"], ["x": "a\nb"], ["x": "a\u{0}"], ["x\r\ny": "a"], ["x y": "a"], ["": "a"], ["x:": "a"],
       ["cookie": "a\r\nb: c"], ["\u{E9}": "a"], [":path": "/ HTTP/1.1\r\nX: y"], [":path": "/a b"], [":path": ""],
@@ -161,7 +161,7 @@ struct RequestEncoderTests {
     #expect(String(buffer: output) == "before")
   }
 
-  @Test("refuses targets that the form cannot express")
+  @Test("a target that the form cannot express is refused")
   func impossibleTargets() {
     #expect(throws: HTTP1Failure.self) { try encode(Self.get, .init(targetForm: .authority)) }
     #expect(throws: HTTP1Failure.self) { try encode([":method": "CONNECT", ":authority": "h"]) }
@@ -171,7 +171,7 @@ struct RequestEncoderTests {
     }
   }
 
-  @Test("enforces the declared length of the body")
+  @Test("a body longer or shorter than its declared length is refused")
   func bodyLength() throws {
     var encoder = RequestEncoder()
     var output = ByteBuffer()
@@ -187,7 +187,7 @@ struct RequestEncoderTests {
     #expect(throws: HTTP1Failure.self) { try encoder.writeBody(ByteBuffer(string: "d"), into: &output) }
   }
 
-  @Test("writes chunks and trailers, and no empty chunk within the body")
+  @Test("the request encoder writes chunks and trailers, and no empty chunk within the body")
   func chunks() throws {
     var encoder = RequestEncoder()
     var output = ByteBuffer()

@@ -8,7 +8,7 @@ import Testing
 struct RequestExchangeTests {
   private static let get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
-  @Test("parses pipelined requests, each with its own body")
+  @Test("the request parser separates pipelined requests, each with its own body")
   func pipeline() {
     let outcome = readRequests(
       "POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc\r\n" + Self.get
@@ -19,7 +19,7 @@ struct RequestExchangeTests {
     #expect(outcome.events.last == .end(["x": "y"]))
   }
 
-  @Test("parses no further than requested")
+  @Test("the request parser reads no further than requested")
   func pull() throws {
     var parser = RequestParser()
     parser.receive(ByteBuffer(string: Self.get + "GARBAGE\r\n"))
@@ -32,7 +32,7 @@ struct RequestExchangeTests {
     #expect(throws: HTTP1Failure.self) { _ = try parser.nextEvent() }
   }
 
-  @Test("skips one empty line before a request, and no more")
+  @Test("the request parser skips one empty line before a request, and no more")
   func emptyLine() throws {
     #expect(readRequests("\r\n" + Self.get).isComplete)
     #expect(readRequests("\r\n\r\n" + Self.get).failure?.code == .malformed)
@@ -46,7 +46,7 @@ struct RequestExchangeTests {
     #expect(parser.isClosed == true)
   }
 
-  @Test("becomes a tunnel when CONNECT is granted")
+  @Test("if CONNECT is granted, the request parser passes on the bytes of a tunnel")
   func tunnel() throws {
     var parser = RequestParser()
     parser.receive(ByteBuffer(string: "CONNECT h:1 HTTP/1.1\r\nHost: h:1\r\n\r\nGET / raw"))
@@ -71,7 +71,7 @@ struct RequestExchangeTests {
   }
 
   @Test(
-    "distinguishes a client that left between requests from one that left within a request",
+    "a client that leaves between requests is distinguished from one that leaves within a request",
     arguments: [
       ("", nil), (Self.get, nil), ("G", HTTP1Failure.Progress.inHead), ("GET / HTTP/1.1\r\nHost: h\r\n", .inHead),
       ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\na", .inBody(received: 1, expected: 3)),
@@ -80,12 +80,14 @@ struct RequestExchangeTests {
     #expect(readRequests(text, closed: true).failure?.code == progress.map(HTTP1Failure.Code.incomplete))
   }
 
-  @Test("recognizes another protocol by its first byte", arguments: ["\u{16}\u{03}\u{01}", "\u{00}", "{\"a\":1}"])
+  @Test(
+    "the request parser recognizes another protocol by its first byte",
+    arguments: ["\u{16}\u{03}\u{01}", "\u{00}", "{\"a\":1}"])
   func foreign(_ text: String) {
     #expect(readRequests(text).failure?.code == .notHTTP)
   }
 
-  @Test("returns bodies as slices of the received bytes")
+  @Test("the request parser returns bodies as slices of the received bytes")
   func slices() throws {
     var parser = RequestParser()
     parser.receive(ByteBuffer(string: "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 6\r\n\r\n"))

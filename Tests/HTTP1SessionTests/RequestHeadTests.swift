@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Head of a request (RFC 9112 §3 and §5)")
 struct RequestHeadTests {
-  @Test("parses origin form, and Host becomes the authority")
+  @Test("if a target is in origin form, Host becomes the authority")
   func originForm() throws {
     let head = try #require(
       try readRequestHead("GET /a//b?c=%20&d HTTP/1.1\r\nAccept: */*\r\nhOST: Box.Local:8080\r\n\r\n"))
@@ -19,7 +19,7 @@ struct RequestHeadTests {
   }
 
   @Test(
-    "parses absolute form, which overrides Host",
+    "if a target is in absolute form, it overrides Host",
     arguments: [
       ("GET http://h:81/p?q HTTP/1.1", ":scheme http :authority h:81 :path /p?q"),
       ("GET HTTPS://h HTTP/1.1", ":scheme https :authority h :path /"),
@@ -35,7 +35,7 @@ struct RequestHeadTests {
     #expect(head.targetForm == .absolute)
   }
 
-  @Test("parses CONNECT in authority form")
+  @Test("CONNECT is parsed in authority form")
   func authorityForm() throws {
     let head = try #require(try readRequestHead("CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\nContent-Length: 0\r\n\r\n"))
     #expect(head.fields == [":method": "CONNECT", ":authority": "h:443"])
@@ -43,7 +43,7 @@ struct RequestHeadTests {
     #expect(head.kind == .connect)
   }
 
-  @Test("parses OPTIONS in asterisk form")
+  @Test("OPTIONS is parsed in asterisk form")
   func asteriskForm() throws {
     let head = try #require(try readRequestHead("OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n"))
     #expect(head.fields == [":method": "OPTIONS", ":path": "*", ":authority": "h"])
@@ -51,7 +51,7 @@ struct RequestHeadTests {
   }
 
   @Test(
-    "refuses a malformed request line",
+    "a malformed request line is refused",
     arguments: [
       "GET /", "GET  / HTTP/1.1", "GET /  HTTP/1.1", " GET / HTTP/1.1", "GET / HTTP/1.1 ", "GET\t/ HTTP/1.1",
       "GET /a b HTTP/1.1", "GET  HTTP/1.1", "G(T / HTTP/1.1", "GET / http/1.1", "GET / HTTP/1", "GET / HTTP/1.1.1",
@@ -67,13 +67,13 @@ struct RequestHeadTests {
     #expect(outcome.events.isEmpty)
   }
 
-  @Test("answers 505 to another major version", arguments: ["HTTP/2.0", "HTTP/0.9", "HTTP/3.1"])
+  @Test("a request with another major version gets 505", arguments: ["HTTP/2.0", "HTTP/0.9", "HTTP/3.1"])
   func otherVersion(_ version: String) {
     #expect(readRequests("GET / \(version)\r\nHost: h\r\n\r\n").failure?.status == 505)
   }
 
   @Test(
-    "refuses a request without exactly one valid Host",
+    "a request without exactly one valid Host is refused",
     arguments: [
       "", "Host: a\r\nHost: b\r\n", "Host: a\r\nHost: a\r\n", "Host: a, b\r\n", "Host:\r\n", "Host: a b\r\n",
       "Host: a/b\r\n", "Host: u@a\r\n", "Host: a:b\r\n", "Host: a:65536\r\n", "Host: [::1\r\n", "Host: :80\r\n",
@@ -83,7 +83,7 @@ struct RequestHeadTests {
     #expect(readRequests("\(line)\r\n\(fields)\r\n").failure?.status == 400)
   }
 
-  @Test("accepts an HTTP/1.0 request without Host")
+  @Test("an HTTP/1.0 request without Host is accepted")
   func oldClient() throws {
     let head = try #require(try readRequestHead("GET / HTTP/1.0\r\nExpect: 100-continue\r\n\r\n"))
     #expect(head.fields == [":method": "GET", ":path": "/"])
@@ -92,7 +92,7 @@ struct RequestHeadTests {
   }
 
   @Test(
-    "determines whether the client keeps the connection open",
+    "the request head determines whether the connection stays open",
     arguments: [
       ("GET / HTTP/1.1\r\n", true), ("GET / HTTP/1.1\r\nConnection: close\r\n", false),
       ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n", true),
@@ -102,7 +102,7 @@ struct RequestHeadTests {
     #expect(try readRequestHead(head + "Host: h\r\n\r\n")?.keepAlive == expected)
   }
 
-  @Test("keeps the meaning of removed hop-by-hop fields")
+  @Test("hop-by-hop fields are removed, and their meaning is kept")
   func facts() throws {
     let head = try #require(
       try readRequestHead(
@@ -115,7 +115,7 @@ struct RequestHeadTests {
     #expect(head.framing == .chunked)
   }
 
-  @Test("ignores control data and framing fields in Connection")
+  @Test("control data and framing fields in Connection are ignored")
   func hostileConnection() throws {
     let head = try #require(
       try readRequestHead(
@@ -126,7 +126,7 @@ struct RequestHeadTests {
   }
 
   @Test(
-    "recognizes the WebSocket handshake",
+    "a WebSocket handshake is recognized",
     arguments: [
       ("GET / HTTP/1.1\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n", RequestKind.webSocket),
       ("GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c, websocket\r\n", .webSocket),
@@ -145,7 +145,7 @@ struct RequestHeadTests {
   }
 
   @Test(
-    "recognizes an offer of any other protocol, with any method and content of known length",
+    "an offer of any other protocol is recognized, with any method and content of known length",
     arguments: [
       ("POST / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nContent-Length: 0\r\n", RequestKind.upgrade),
       ("POST / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nContent-Length: 14\r\n", .upgrade),
@@ -167,14 +167,14 @@ struct RequestHeadTests {
     #expect(!head.fields.contains(.contentLength), "the length is part of the framing, and not a field")
   }
 
-  @Test("keeps the spelling of offered protocols, over all lines")
+  @Test("the spelling of offered protocols is kept, over all lines")
   func offer() throws {
     let head = try readRequestHead(
       "GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nUpgrade: Foo\r\n\r\n")
     #expect(head?.upgrade == "SPDY/3.1, Foo")
   }
 
-  @Test("refuses an upgrade offer with content of unknown length, as the tunnel's start would be unknown")
+  @Test("an upgrade offer with content of unknown length is refused, as the tunnel's start would be unknown")
   func chunkedUpgrade() {
     let outcome = readRequests(
       "POST / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
@@ -186,7 +186,7 @@ struct RequestHeadTests {
     #expect(ignored.failure == nil)
   }
 
-  @Test("removes internal upgrade fields from a client")
+  @Test("internal upgrade fields from a client are removed")
   func hostileFields() throws {
     let head = try readRequestHead(
       "POST / HTTP/1.1\r\nHost: h\r\nByway-Upgrade-Method: DELETE\r\nbyway-upgrade-length: 9\r\n"

@@ -17,7 +17,7 @@ struct ResponseEncoderTests {
   }
 
   @Test(
-    "frames the body by its length, the request and the client's version",
+    "a response body is framed by its length, the request and the client's version",
     arguments: [
       (.init(), "200", nil, true, BodyFraming.chunked, "Transfer-Encoding: chunked\r\n"),
       (.init(), "200", nil, false, .length(0), "Content-Length: 0\r\n"),
@@ -46,13 +46,13 @@ struct ResponseEncoderTests {
     #expect(afterStatusLine == "\(lines)\r\n")
   }
 
-  @Test("writes a reason phrase, or none for unknown status codes")
+  @Test("the response encoder writes a reason phrase, or none for unknown status codes")
   func reasons() throws {
     #expect(try encode([":status": "404"]).text.hasPrefix("HTTP/1.1 404 Not Found\r\n"))
     #expect(try encode([":status": "299"]).text.hasPrefix("HTTP/1.1 299 \r\n"))
   }
 
-  @Test("grants an upgrade only if it was requested")
+  @Test("an upgrade is granted only if it was requested")
   func upgrade() throws {
     let (text, encoder) = try encode(
       [":status": "101", "sec-websocket-accept": "x"], .init(request: .webSocket), upgrade: "websocket")
@@ -68,7 +68,7 @@ struct ResponseEncoderTests {
     }
   }
 
-  @Test("writes informational responses, but not to HTTP/1.0")
+  @Test("informational responses are written, but not to HTTP/1.0")
   func informational() throws {
     var encoder = ResponseEncoder()
     var output = ByteBuffer()
@@ -84,13 +84,13 @@ struct ResponseEncoderTests {
     }
   }
 
-  @Test("keeps every Set-Cookie on its own line")
+  @Test("every Set-Cookie stays on its own line")
   func setCookie() throws {
     let (text, _) = try encode([":status": "200", "set-cookie": "a", "set-cookie": "b"])
     #expect(text.contains("set-cookie: a\r\nset-cookie: b\r\n"))
   }
 
-  @Test("writes bytes beyond ASCII, and trims blanks at the ends of values")
+  @Test("the response encoder writes bytes beyond ASCII, and trims blanks at the ends of values")
   func values() throws {
     var fields: FieldSection = [":status": "200", "y": " \tz "]
     bytes("caf\u{E9}").withUnsafeBytes { value in
@@ -104,7 +104,7 @@ struct ResponseEncoderTests {
   }
 
   @Test(
-    "refuses fields that would be parsed differently, and then writes nothing",
+    "response fields that would be parsed differently are refused, and nothing is written",
     arguments: [
       [":status": "200", "x": "a\r\n\r\nHTTP/1.1 200 OK"], [":status": "200", "x\n": "a"],
       [":status": "200", "x": "\u{0}"],
@@ -121,7 +121,7 @@ struct ResponseEncoderTests {
     #expect(String(buffer: output) == "before")
   }
 
-  @Test("writes the framing around bytes that the caller sends itself")
+  @Test("the response encoder writes the framing around bytes that the caller sends itself")
   func withoutCopy() throws {
     var (_, encoder) = try encode([":status": "200"], hasBody: true)
     var before = ByteBuffer()
@@ -132,7 +132,7 @@ struct ResponseEncoderTests {
     #expect(String(buffer: after) == "\r\n")
   }
 
-  @Test("refuses a body where none is allowed")
+  @Test("a response body is refused where none is allowed")
   func noBody() throws {
     for (fields, context) in [
       ([":status": "204"], .init()), ([":status": "200"], .init(request: .head)), ([":status": "304"], .init()),

@@ -12,7 +12,7 @@ struct ResponseExchangeTests {
     while try parser.nextEvent() != nil {}
   }
 
-  @Test("is reusable after a complete response, repeatedly")
+  @Test("a connection is reusable after each complete response")
   func reuse() throws {
     var parser = ResponseParser()
     #expect(parser.isReusable == true)
@@ -28,7 +28,7 @@ struct ResponseExchangeTests {
     #expect(try parser.nextEvent() == nil, "an idle connection may end at any time")
   }
 
-  @Test("is not reusable after Connection: close")
+  @Test("a connection is not reusable after Connection: close")
   func close() throws {
     var parser = ResponseParser()
     parser.begin(.ordinary)
@@ -38,7 +38,7 @@ struct ResponseExchangeTests {
     #expect(parser.isReusable == false)
   }
 
-  @Test("returns a complete response before it reports surplus bytes")
+  @Test("the response parser returns a complete response before it reports surplus bytes")
   func leftover() throws {
     var parser = ResponseParser()
     parser.begin(.ordinary)
@@ -52,7 +52,7 @@ struct ResponseExchangeTests {
     #expect(throws: HTTP1Failure.self) { _ = try parser.nextEvent() }
   }
 
-  @Test("never uses bytes received before a request as its response")
+  @Test("bytes received before a request are never used as its response")
   func early() throws {
     var parser = ResponseParser()
     parser.receive(ByteBuffer(string: Self.ok))
@@ -62,7 +62,7 @@ struct ResponseExchangeTests {
     #expect(failure?.code == .unsolicited)
   }
 
-  @Test("keeps throwing the same failure")
+  @Test("after a failure, the response parser throws the same failure again")
   func failsForGood() {
     var parser = ResponseParser()
     parser.begin(.ordinary)
@@ -75,7 +75,7 @@ struct ResponseExchangeTests {
   }
 
   @Test(
-    "quotes a peer that does not speak HTTP, without waiting for a line end",
+    "a peer that does not speak HTTP is quoted, without waiting for a line end",
     arguments: [
       ("SSH-2.0-x", "SSH-2.0-x"), ("\u{00}\u{00}\u{12}\u{04}", "\\x00\\x00\\x12\\x04"), ("<html>", "<html>"),
       ("http/1.1 200 OK\r\n", "http/1.1 200 OK\\x0d\\x0a"),
@@ -86,7 +86,7 @@ struct ResponseExchangeTests {
     #expect(failure.message.contains("\"\(quoted)\""))
   }
 
-  @Test("returns informational responses, then the final one")
+  @Test("the response parser returns informational responses, and then the final one")
   func informational() {
     let outcome = readResponse(
       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\nContent-Length: 4\r\n\r\n" + Self.ok)
@@ -95,7 +95,7 @@ struct ResponseExchangeTests {
     #expect(outcome.body == "ok")
   }
 
-  @Test("limits informational responses")
+  @Test("the number of informational responses is limited")
   func informationalFlood() {
     let one = "HTTP/1.1 102 Processing\r\n\r\n"
     #expect(readResponse(String(repeating: one, count: 16) + Self.ok).isComplete)
@@ -103,7 +103,7 @@ struct ResponseExchangeTests {
   }
 
   @Test(
-    "becomes a tunnel when the request for one is granted",
+    "if a request for a tunnel is granted, the response parser passes on the bytes of the tunnel",
     arguments: [
       (RequestKind.connect, "HTTP/1.1 200 Connected\r\nContent-Length: 5\r\n\r\n"),
       (.webSocket, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\n\r\n"),
@@ -126,7 +126,7 @@ struct ResponseExchangeTests {
     #expect(String(buffer: bytes) == "\u{16}\u{03}")
   }
 
-  @Test("parses a refused upgrade as an ordinary response", arguments: [RequestKind.connect, .webSocket, .upgrade])
+  @Test("a refused upgrade is parsed as an ordinary response", arguments: [RequestKind.connect, .webSocket, .upgrade])
   func refusedTunnel(_ request: RequestKind) {
     let outcome = readResponse("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno", to: request)
     #expect(outcome.body == "no")
@@ -134,7 +134,7 @@ struct ResponseExchangeTests {
   }
 
   @Test(
-    "refuses a switch of protocols that was not requested, or that names none",
+    "a switch to a protocol that was not requested, or to none, is refused",
     arguments: [
       (RequestKind.ordinary, "Connection: upgrade\r\nUpgrade: websocket\r\n"), (.head, "Upgrade: x\r\n"),
       (.connect, ""), (.upgrade, ""), (.upgrade, "Upgrade: websocket\r\n"),
@@ -145,7 +145,7 @@ struct ResponseExchangeTests {
     #expect(outcome.failure?.code == .malformed)
   }
 
-  @Test("removes hop-by-hop fields, including those listed in Connection")
+  @Test("the response parser removes hop-by-hop fields, including those listed in Connection")
   func hopByHop() throws {
     let head = try #require(
       try readResponseHead(
@@ -159,14 +159,14 @@ struct ResponseExchangeTests {
     #expect(head.upgrade == nil, "Connection does not list upgrade")
   }
 
-  @Test("removes fields listed in Connection from the trailers")
+  @Test("fields listed in Connection are removed from the trailers")
   func hopByHopTrailers() {
     let outcome = readResponse(
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: x-hop\r\n\r\n0\r\nX-Hop: 1\r\nX-End: 2\r\n\r\n")
     #expect(outcome.events.last == .end(["x-end": "2"]))
   }
 
-  @Test("keeps bytes beyond ASCII")
+  @Test("the response parser keeps bytes beyond ASCII")
   func obsoleteText() throws {
     let head = try #require(
       try readResponseHead("HTTP/1.1 200 \u{E9}\u{FF}\r\nX: a\u{80}\u{FF} \tb\r\nContent-Length: 0\r\n\r\n"))
@@ -174,13 +174,14 @@ struct ResponseExchangeTests {
     #expect(head.fields.withBytes(of: value) { Array($1) } == bytes("a\u{80}\u{FF} \tb"))
   }
 
-  @Test("parses a status line without a reason phrase", arguments: ["HTTP/1.1 200 \r\n\r\n", "HTTP/1.1 200\r\n\r\n"])
+  @Test(
+    "a status line without a reason phrase is parsed", arguments: ["HTTP/1.1 200 \r\n\r\n", "HTTP/1.1 200\r\n\r\n"])
   func noReason(_ text: String) throws {
     #expect(try readResponseHead(text)?.status == 200)
   }
 
   @Test(
-    "refuses a malformed status line",
+    "a malformed status line is refused",
     arguments: [
       "HTTP/1.1  200 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 20 OK", "HTTP/1.1 099 OK", "HTTP/1.1 2x0 OK", "HTTP/1.1200 OK",
       "HTTP/1.1 200OK", "HTTP/11 200 OK", "HTTP/1.11 200 OK", "HTTP/2.0 200 OK", "HTTP/1.1 200 O\u{0}K",

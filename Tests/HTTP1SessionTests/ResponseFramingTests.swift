@@ -5,7 +5,7 @@ import Testing
 
 @Suite("End of a response (RFC 9112 §6.3)")
 struct ResponseFramingTests {
-  @Test("reads as many bytes as Content-Length declares")
+  @Test("a response body has as many bytes as Content-Length declares")
   func contentLength() throws {
     let outcome = readResponse("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
     #expect(
@@ -15,7 +15,7 @@ struct ResponseFramingTests {
       ])
   }
 
-  @Test("parses chunks, drops their extensions, keeps their trailers")
+  @Test("chunks are parsed, their extensions dropped, and their trailers kept")
   func chunks() {
     let outcome = readResponse(
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n"
@@ -27,7 +27,7 @@ struct ResponseFramingTests {
     #expect(outcome.events.last == .end(["x-sum": "1"]), "framing fields are dropped from trailers")
   }
 
-  @Test("reads until the connection ends if no length is given")
+  @Test("a response without a length ends with the connection")
   func untilClose() throws {
     let text = "HTTP/1.1 200 OK\r\n\r\nall of it"
     #expect(!readResponse(text).isComplete)
@@ -40,7 +40,7 @@ struct ResponseFramingTests {
   }
 
   @Test(
-    "expects no body where none is allowed",
+    "a response that cannot have a body ends with its head",
     arguments: [
       (RequestKind.head, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"),
       (.head, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"),
@@ -53,7 +53,7 @@ struct ResponseFramingTests {
     #expect(readResponse(text, to: request).isComplete)
   }
 
-  @Test("keeps the length in a response to HEAD and in a 304, and drops it from a 204")
+  @Test("a response to HEAD and a 304 keep their length, and a 204 loses it")
   func lengthWithoutBody() throws {
     let unmodified = try #require(try readResponseHead("HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"))
     #expect(unmodified.fields.value(of: .contentLength) == "9")
@@ -63,7 +63,7 @@ struct ResponseFramingTests {
   }
 
   @Test(
-    "merges equal Content-Length values",
+    "equal Content-Length values are merged",
     arguments: [
       "Content-Length: 2\r\nContent-Length: 2", "Content-Length: 2, 2", "Content-Length: 02\r\nContent-Length: 2",
     ]
@@ -78,7 +78,7 @@ struct ResponseFramingTests {
   }
 
   @Test(
-    "refuses a response with ambiguous framing",
+    "a response with ambiguous framing is refused",
     arguments: [
       "Content-Length: 2\r\nContent-Length: 3", "Content-Length: 2, 3", "Content-Length: 2,", "Content-Length: -1",
       "Content-Length: +1", "Content-Length: 0x2", "Content-Length: 1 2", "Content-Length:",
@@ -94,14 +94,14 @@ struct ResponseFramingTests {
     #expect(outcome.events.isEmpty)
   }
 
-  @Test("refuses chunks in HTTP/1.0")
+  @Test("chunks in an HTTP/1.0 response are refused")
   func oldChunks() {
     #expect(
       readResponse("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n").failure?.code == .malformed)
   }
 
   @Test(
-    "determines whether the server keeps the connection open",
+    "the response head determines whether the connection stays open",
     arguments: [
       ("HTTP/1.1 200 OK\r\n", true), ("HTTP/1.1 200 OK\r\nConnection: close\r\n", false),
       ("HTTP/1.1 200 OK\r\nConnection: x, Close\r\n", false),
@@ -114,7 +114,7 @@ struct ResponseFramingTests {
   }
 
   @Test(
-    "reports how much of a response was received when the connection ended",
+    "if the connection ends early, the error says how much of the response was received",
     arguments: [
       ("", HTTP1Failure.Progress.beforeHead), ("HTTP/1.1 100 Continue\r\n\r\n", .beforeHead), ("HTTP/1", .inHead),
       ("HTTP/1.1 200 OK\r\n", .inHead), ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r", .inHead),

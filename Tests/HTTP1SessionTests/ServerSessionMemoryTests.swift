@@ -5,7 +5,7 @@ import Testing
 
 /// Memory of a session whose client does not read.
 @Suite("Memory of the HTTP/1.1 server session") struct ServerSessionMemoryTests {
-  @Test("omits informational responses to a client that does not read, and sends them again once it does")
+  @Test("informational responses are omitted for a client that does not read, and sent again once it reads")
   func informational() {
     let now = NIODeadline.uptimeNanoseconds(0)
     let session = HTTP1ServerSession(at: now)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ServerSessionTests {
   private static let get = "GET /1 HTTP/1.1\r\nHost: here\r\n\r\n"
 
-  @Test("reports pipelined requests one after another, each when the previous one is answered")
+  @Test("pipelined requests are reported one after another, each when the previous one is answered")
   func pipelined() throws {
     let server = ServerEnd()
     server.receive(Self.get + Self.get + "GET /3 HTTP/1.1\r\nHo")
@@ -44,7 +44,7 @@ import Testing
     #expect(inHead.session.ending == .endOutput)
   }
 
-  @Test("an exchange has no time limit in the session")
+  @Test("the server session has no time limit for an exchange")
   func noLimit() throws {
     let server = ServerEnd()
     server.receive(Self.get)
@@ -237,7 +237,7 @@ import Testing
     #expect(unused.session.ending == .endOutput)
   }
 
-  @Test("unconsumed content stops reading from the client")
+  @Test("if content is not consumed, the server session stops reading from the client")
   func pacing() throws {
     let server = ServerEnd()
     server.receive("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9999999\r\n\r\n")

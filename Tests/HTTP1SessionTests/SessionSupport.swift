@@ -2,7 +2,7 @@ import BywayHTTP1Session
 import BywayHTTPWire
 import NIOCore
 
-/// One end of a connection in virtual time, with the events of its session.
+/// An end of a connection in virtual time, with the events of its session.
 class SessionEnd<Session: ConnectionSession> {
   let session: Session
   var now: NIODeadline

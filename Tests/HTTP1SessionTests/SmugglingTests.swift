@@ -7,7 +7,7 @@ import Testing
 @Suite("Request smuggling")
 struct SmugglingTests {
   @Test(
-    "refuses a request that two hops may frame differently",
+    "a request that two hops may frame differently is refused",
     arguments: [
       ("CL.TE", "Content-Length: 6\r\nTransfer-Encoding: chunked"),
       ("TE.CL", "Transfer-Encoding: chunked\r\nContent-Length: 6"),
@@ -59,7 +59,7 @@ struct SmugglingTests {
     #expect(outcome.events.isEmpty, "\(name)")
   }
 
-  @Test("answers 501 to an unknown transfer coding, and 413 to a length that overflows")
+  @Test("an unknown transfer coding gets 501, and a length that overflows 413")
   func otherStatuses() {
     func status(_ fields: String) -> Int? {
       readRequests("POST / HTTP/1.1\r\nHost: h\r\n\(fields)\r\n\r\n").failure?.status
@@ -70,7 +70,7 @@ struct SmugglingTests {
     #expect(status("Content-Length: 18446744073709551622") == 413)
   }
 
-  @Test("refuses chunks in HTTP/1.0, and a body for CONNECT")
+  @Test("chunks in HTTP/1.0, and a body of CONNECT, are refused")
   func wrongPlace() {
     #expect(readRequests("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n").failure?.status == 400)
     let connect = "CONNECT h:1 HTTP/1.1\r\nHost: h:1\r\n"
@@ -79,7 +79,7 @@ struct SmugglingTests {
   }
 
   @Test(
-    "refuses a malformed chunk",
+    "a malformed chunk is refused",
     arguments: [
       "0x5\r\nhello\r\n", "-5\r\nhello\r\n", "+5\r\nhello\r\n", " 5\r\nhello\r\n", "5 \r\nhello\r\n",
       "5\t\r\nhello\r\n",
@@ -96,7 +96,7 @@ struct SmugglingTests {
   }
 
   @Test(
-    "detects an overflow of a chunk's size",
+    "an overflow of a chunk's size is detected",
     arguments: [
       "8000000000000000", "FFFFFFFFFFFFFFFF", "10000000000000005", "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFB",
       "0000000000000000000000010000000000000005",
@@ -107,7 +107,7 @@ struct SmugglingTests {
     #expect(outcome.failure?.status == 413)
   }
 
-  @Test("accepts leading zeros in a chunk's size")
+  @Test("leading zeros in a chunk's size are accepted")
   func leadingZeros() {
     let outcome = readRequests(
       "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n00000000000000000005\r\nhello\r\n000\r\n\r\n")
@@ -116,7 +116,7 @@ struct SmugglingTests {
   }
 
   @Test(
-    "refuses malformed trailers",
+    "malformed trailers are refused",
     arguments: ["X : y\r\n", " X: y\r\n", "X: a\nY: b\r\n", "X: a\r\n b\r\n", "X\r\n", "X: \u{0}\r\n", ":path: /\r\n"])
   func badTrailers(_ trailers: String) {
     let outcome = readRequests(
@@ -124,7 +124,7 @@ struct SmugglingTests {
     #expect(outcome.failure?.status == 400)
   }
 
-  @Test("removes framing and routing fields from trailers")
+  @Test("framing and routing fields are removed from trailers")
   func hostileTrailers() {
     let outcome = readRequests(
       "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nContent-Length: 9\r\nHost: other\r\n"

@@ -20,7 +20,7 @@ import Testing
 
   // MARK: Client session
 
-  @Test("sends exactly the content first, and further bytes after the server's 101")
+  @Test("an upgrade request is sent with exactly its content, and further bytes follow after the server's 101")
   func content() throws {
     let client = try asking([("byway-upgrade-length", "7")])
     client.write("con")
@@ -81,7 +81,7 @@ import Testing
     #expect(client.session.ending == .abort(byReset: false))
   }
 
-  @Test("any other response is an ordinary one, and early bytes are dropped")
+  @Test("a response other than 101 to an upgrade is an ordinary one, and early bytes are dropped")
   func refused() throws {
     for status in ["200 OK", "404 Not Found", "426 Upgrade Required"] {
       let client = try asking([("byway-upgrade-length", "2")])
@@ -127,7 +127,7 @@ import Testing
     #expect(client.sent() == "")
   }
 
-  @Test("a length without content is refused") func lengthAlone() throws {
+  @Test("an upgrade with a length but without content is refused") func lengthAlone() throws {
     #expect(throws: HTTP1Failure.self) { _ = try asking([("byway-upgrade-length", "7")], isComplete: true) }
   }
 

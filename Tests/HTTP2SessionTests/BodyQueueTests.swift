@@ -29,7 +29,7 @@ import Testing
     #expect(output.readableBytesView.allSatisfy { $0 == 1 })
   }
 
-  @Test("a stream whose window is closed does not keep the buffer that its only byte arrived in")
+  @Test("a byte that waits for a stream's window does not keep its large buffer in memory")
   func closedWindow() {
     let client = RawClient(settings: [(4, 0)])
     client.answers = false

@@ -4,7 +4,7 @@ import NIOCore
 import Testing
 
 @Suite struct ExchangeTests {
-  @Test("carries a request and a response with their bodies") func exchange() throws {
+  @Test("a session carries a request and a response with their bodies") func exchange() throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.post("/a?b", ("x-one", "1")), endStream: false)
     pair.client.write(id, ByteBuffer(string: "ques"))
@@ -27,7 +27,7 @@ import Testing
     #expect(pair.client.openStreams == 0 && pair.server.openStreams == 0)
   }
 
-  @Test("carries informational responses and trailers in order") func informationalAndTrailers() throws {
+  @Test("a session carries informational responses and trailers in order") func informationalAndTrailers() throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.get(), endStream: true)
     pair.exchange()
@@ -49,7 +49,7 @@ import Testing
       ])
   }
 
-  @Test("carries request trailers, even without a body") func requestTrailers() throws {
+  @Test("a session carries request trailers, even without a body") func requestTrailers() throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.post(), endStream: false)
     pair.client.finish(id, trailers: ["x-sum": "0"])
@@ -57,7 +57,7 @@ import Testing
     #expect(pair.toServer.contains(.trailers(id, ["x-sum": "0"])))
   }
 
-  @Test("sends pseudo-header fields first, in any order of the head") func order() throws {
+  @Test("pseudo-header fields are sent first, in any order of the head") func order() throws {
     let pair = Pair()
     let head: FieldSection = [
       "x-a": "1", ":path": "/p", ":method": "GET", "x-b": "2", ":scheme": "http", ":authority": "h",
@@ -70,7 +70,7 @@ import Testing
     #expect(pair.toServer.contains(.head(id, expected, endStream: true)))
   }
 
-  @Test("passes body bytes on without copying them") func zeroCopy() throws {
+  @Test("body bytes are passed on without a copy") func zeroCopy() throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.post(), endStream: false)
     pair.client.write(id, ByteBuffer(repeating: 7, count: 10_000))
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test("notifies the owner when its body bytes have been sent") func drained() throws {
+  @Test("the owner is notified when its body bytes have been sent") func drained() throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.post(), endStream: false)
     pair.client.write(id, ByteBuffer(repeating: 7, count: 100_000))

@@ -10,7 +10,9 @@ import Testing
     events.body(of: id).bytes.readableBytes
   }
 
-  @Test("stops a stream whose reader stops, and continues when the reader does") func backPressure() throws {
+  @Test("if the reader of a stream stops, the sender stops, and continues when the reader does") func backPressure()
+    throws
+  {
     let pair = Pair()
     let id = try pair.client.submitRequest(.post(), endStream: false)
     pair.client.write(id, Self.mebibyte)
@@ -66,7 +68,7 @@ import Testing
     }
   }
 
-  @Test("widens the window of a stream with a fast reader up to the limit") func grows() throws {
+  @Test("the window of a stream with a fast reader grows up to the limit") func grows() throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.post(), endStream: false)
     for _ in 0..<64 { pair.client.write(id, Self.mebibyte) }
@@ -76,7 +78,7 @@ import Testing
     #expect(perRound.allSatisfy { $0 <= 4 << 20 })
   }
 
-  @Test("does not widen the window of a stream with a slow reader") func lagging() throws {
+  @Test("the window of a stream with a slow reader does not grow") func lagging() throws {
     let pair = Pair()
     let fast = try pair.client.submitRequest(.post(), endStream: false)
     let slow = try pair.client.submitRequest(.post(), endStream: false)
@@ -171,7 +173,7 @@ import Testing
     #expect(last == 1 << 20)
   }
 
-  @Test("sends no PING for small exchanges") func noProbes() throws {
+  @Test("small exchanges cause no PING") func noProbes() throws {
     let pair = Pair()
     for _ in 0..<50 {
       let id = try pair.client.submitRequest(.post(), endStream: false)
@@ -204,7 +206,7 @@ import Testing
     }
   }
 
-  @Test("drops writes to a stream that has ended") func gone() throws {
+  @Test("writes to a stream that has ended are dropped") func gone() throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.post(), endStream: false)
     pair.exchange()

@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test(
-    "quotes a client that does not speak HTTP/2",
+    "a client that does not speak HTTP/2 is quoted",
     arguments: [
       ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", #"it began with "GET / HTTP/1.1\r\nHost: a\r\n\r\n""#),
       ("SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n", #"it began with "SSH-2.0-OpenSSH_9.2p1 Debian-2+d…"."#),
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(
-    "recognizes a server that does not speak HTTP/2",
+    "a server that does not speak HTTP/2 is recognized",
     arguments: [
       "HTTP/1.1 400 Bad Request\r\n", "SSH-2.0-dropbear\r\n", "login: ", "\0\0\0\u{1}\0\0\0\0\0",
     ])
@@ -45,7 +45,7 @@ import Testing
     #expect(events.first == .closed(id, .protocolError, isUnprocessed: true))
   }
 
-  @Test("quotes the few bytes that arrived before the link ended", arguments: ["PRI * HT", "P"])
+  @Test("if the link ends early, the few bytes that arrived are quoted", arguments: ["PRI * HT", "P"])
   func unfinishedPreface(_ bytes: String) throws {
     let client = RawClient(handshake: false)
     client.send(bytes: Array(bytes.utf8))
@@ -57,7 +57,7 @@ import Testing
     #expect(failure?.message.contains(#"sent "\#(bytes)" and ended the link"#) == true, "\(failure?.message ?? "")")
   }
 
-  @Test("checks the preface byte by byte") func prefaceInPieces() {
+  @Test("the preface is checked byte by byte") func prefaceInPieces() {
     let client = RawClient(handshake: false)
     for byte in RawClient.magic + RawFrame.settings().bytes { client.send(bytes: [byte]) }
     #expect(client.isAlive)

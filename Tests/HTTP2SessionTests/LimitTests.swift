@@ -24,7 +24,7 @@ import Testing
     return configuration
   }
 
-  @Test("answers a head above the limit with 431, and does not report it") func oversizedRequest() {
+  @Test("a request head above the limit gets 431, and is not reported") func oversizedRequest() {
     let client = RawClient(strict)
     client.send(.headers(1, HPACK.get + HPACK.block(large)))
     #expect(client.isAnswered(1))
@@ -42,7 +42,8 @@ import Testing
     #expect(client.server.openStreams == 0)
   }
 
-  @Test("resets an upload whose trailers are above the limit, and does not report them") func oversizedTrailers() {
+  @Test("an upload whose trailers are above the limit is reset, and the trailers are not reported")
+  func oversizedTrailers() {
     let client = RawClient(strict)
     client.send(.post(1), .data(1, [1]), .headers(1, HPACK.block([("x-first", "1")] + large)))
     #expect(client.streamError(1) == .enhanceYourCalm)
@@ -59,7 +60,8 @@ import Testing
     #expect(client.isAlive)
   }
 
-  @Test("resets a response with an oversized head, trailers or 1xx", arguments: [0, 1, 2]) func oversizedResponse(
+  @Test("a response with an oversized head, trailers or informational response is reset", arguments: [0, 1, 2])
+  func oversizedResponse(
     _ kind: Int
   )
     throws
@@ -81,7 +83,7 @@ import Testing
     #expect(pair.toClient.failure == nil)
   }
 
-  @Test("resets a response after more than 16 informational ones, with the reason")
+  @Test("a response after more than 16 informational ones is reset with the reason")
   func informationalFlood() throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.get(), endStream: true)
@@ -103,7 +105,7 @@ import Testing
     #expect(pair.toClient.failure == nil)
   }
 
-  @Test("omits informational responses to a peer that does not read, and sends them again once it does")
+  @Test("informational responses are omitted for a peer that does not read, and sent again once it reads")
   func unreadInformational() throws {
     let pair = Pair()
     let ids = try (0..<3).map { _ in try pair.client.submitRequest(.get(), endStream: true) }
@@ -125,7 +127,7 @@ import Testing
     #expect(told() == 4)
   }
 
-  @Test("refuses a request if the heads of running ones use up the limit, and accepts it once one has ended")
+  @Test("a request is refused if the heads of running ones use up the limit, and accepted once one has ended")
   func heldHeads() {
     let client = RawClient(Self.narrow)
     client.answers = false
@@ -154,7 +156,7 @@ import Testing
     #expect(client.isAlive)
   }
 
-  @Test("resets responses whose heads or trailers exceed what may wait for a client", arguments: [true, false])
+  @Test("responses whose heads or trailers exceed what may wait for a client are reset", arguments: [true, false])
   func unsentHeads(_ areTrailers: Bool) throws {
     let pair = Pair(server: Self.narrow)
     let filler: FieldSection = ["x-large": large[0].1]
@@ -181,7 +183,7 @@ import Testing
     #expect(pair.server.unsentHeadSize == 0 && pair.server.openStreams == 0)
   }
 
-  @Test("drops informational responses beyond 64 KiB that arrive at once, and still gets the final one")
+  @Test("informational responses beyond 64 KiB that arrive at once are dropped, and the final one is not")
   func informationalBomb() throws {
     let pair = Pair()
     let id = try pair.client.submitRequest(.get(), endStream: true)
@@ -200,7 +202,7 @@ import Testing
     #expect(pair.toClient.heads == [id] && pair.toClient.closed(id) == .noError)
   }
 
-  @Test("sends a large head in as many frames as needed") func largeHead() throws {
+  @Test("a large head is sent in as many frames as needed") func largeHead() throws {
     var configuration = HTTP2Configuration.defaults
     configuration.streams.maximumHeaderListSize = 200_000
     let pair = Pair(client: configuration, server: configuration)
@@ -237,7 +239,7 @@ import Testing
     #expect(pair.toClient.closed(id) == .internalError)
   }
 
-  @Test("disconnects a peer that opens streams only to reset them") func rapidReset() {
+  @Test("a peer that opens streams only to reset them is disconnected") func rapidReset() {
     let client = RawClient(strict)
     client.answers = false
     for index in 0..<11 as Range<UInt32> { client.send(.post(2 * index + 1), .reset(2 * index + 1)) }
@@ -245,7 +247,7 @@ import Testing
     #expect(client.events.failure?.kind == .flooded)
   }
 
-  @Test("disconnects a peer that provokes resets") func madeReset() {
+  @Test("a peer that provokes resets is disconnected") func madeReset() {
     let client = RawClient(strict)
     for index in 0..<11 as Range<UInt32> {
       client.send(.post(2 * index + 1, [("content-length", "1")]), .data(2 * index + 1, [], flags: RawFrame.endStream))
@@ -253,7 +255,7 @@ import Testing
     #expect(client.connectionError == .enhanceYourCalm)
   }
 
-  @Test("accepts resets at a moderate rate") func slowResets() {
+  @Test("resets at a moderate rate are accepted") func slowResets() {
     let client = RawClient(strict)
     for index in 0..<100 as Range<UInt32> {
       client.now = client.now + .milliseconds(200)
@@ -302,7 +304,7 @@ import Testing
     RawFrame(type: 0x10, payload: [0, 0, 0, 1]),
   ]
 
-  @Test("disconnects a peer that floods it with frames without content", arguments: nothings)
+  @Test("a peer that floods the session with frames without content is disconnected", arguments: nothings)
   func nothing(_ frame: RawFrame) {
     let client = RawClient(strict)
     client.answers = false
@@ -312,7 +314,7 @@ import Testing
     #expect(client.connectionError == .enhanceYourCalm)
   }
 
-  @Test("disconnects a peer that requests a body byte by byte") func dribble() {
+  @Test("a peer that requests a body byte by byte is disconnected") func dribble() {
     let client = RawClient(strict, settings: [(4, 1)])
     client.answers = false
     client.send(.get(1))
@@ -345,7 +347,7 @@ import Testing
     #expect(client.isAlive)
   }
 
-  @Test("disconnects a peer whose header block does not end") func continuations() {
+  @Test("a peer whose header block does not end is disconnected") func continuations() {
     let client = RawClient()
     client.send(.headers(1, HPACK.get, flags: 0))
     for _ in 0..<100 { client.send(.continuation(1, [], flags: 0)) }
@@ -353,7 +355,7 @@ import Testing
     #expect(client.server.isFinished)
   }
 
-  @Test("limits the unsent replies to a peer that does not read") func unreadAnswers() {
+  @Test("the unsent replies to a peer that does not read are limited") func unreadAnswers() {
     let server = HTTP2Session(role: .server, at: .uptimeNanoseconds(0))
     server.receive(ByteBuffer(bytes: RawClient.magic + RawFrame.settings().bytes), at: .uptimeNanoseconds(0))
     var time: Int64 = 0

@@ -37,7 +37,7 @@ import Testing
     return RawFrame.parse(wire)
   }
 
-  @Test("abandons a peer that answers no PING, and ends its streams first", arguments: End.allCases)
+  @Test("a peer that answers no PING is abandoned, and its streams end first", arguments: End.allCases)
   private func dead(_ end: End) throws {
     let (pair, watcher, id) = try pair(watchedBy: end)
     #expect(watcher.nextDeadline == seconds(10))
@@ -66,7 +66,7 @@ import Testing
     #expect(pair.toServer.failure == nil && pair.toClient.failure == nil)
   }
 
-  @Test("sends no PING while the peer is sending") func talking() throws {
+  @Test("while the peer is sending, no PING is sent") func talking() throws {
     let (pair, watcher, _) = try pair(watchedBy: .server)
     pair.now = seconds(6)
     pair.client.ping()
@@ -76,7 +76,7 @@ import Testing
     #expect(watcher.nextDeadline == seconds(16))
   }
 
-  @Test("does not probe an idle link, and probes it again with the first request after that") func idle() throws {
+  @Test("an idle link is not probed, and is probed again with the first request after that") func idle() throws {
     let (pair, client, id) = try pair()
     pair.server.submitResponse(id, [":status": "200"], endStream: true)
     pair.exchange()
@@ -93,7 +93,7 @@ import Testing
     #expect(client.nextDeadline == seconds(105))
   }
 
-  @Test("probes an idle link if configured, and abandons a peer that does not answer") func keptOpen()
+  @Test("if configured, an idle link is probed, and a peer that does not answer is abandoned") func keptOpen()
     throws
   {
     var watchful = Self.watchful()

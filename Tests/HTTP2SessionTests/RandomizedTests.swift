@@ -56,7 +56,7 @@ import Testing
     #expect(pair.server.isFinished && pair.server.openStreams == 0, "seed \(seed)")
   }
 
-  @Test("bytes one by one give the same result as all at once") func dripFeed() throws {
+  @Test("bytes that arrive one by one give the same result as all at once") func dripFeed() throws {
     func events(maximum: Int, chunk: Int) throws -> [HTTP2Event] {
       let client = HTTP2Session(role: .client, at: .uptimeNanoseconds(0))
       let id = try client.submitRequest(

@@ -32,7 +32,7 @@ import Testing
     for _ in 0..<pieces { pair.carry(from: pair.server, to: pair.client, 1000) }
   }
 
-  @Test("shares a link fairly between streams without a priority") func fairResponses() throws {
+  @Test("streams without a priority share a link fairly") func fairResponses() throws {
     let (pair, ids) = try responses([nil, nil, nil, nil])
     carry(pair, pieces: 100)
     for id in ids {
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test("shares a link fairly between uploads") func fairRequests() throws {
+  @Test("uploads share a link fairly") func fairRequests() throws {
     let pair = Pair()
     pair.exchange()
     let ids = try (0..<4).map { _ in try pair.client.submitRequest(.post(), endStream: false) }
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test("shares a link by bytes, even if one stream is written in small pieces") func fairInBytes() throws {
+  @Test("streams share a link by bytes, even if one is written in small pieces") func fairInBytes() throws {
     let (pair, ids) = try responses([nil], bytes: 100_000)
     let trickle = try pair.client.submitRequest(.get(), endStream: true)
     pair.exchange(maximum: 0)
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test("cuts DATA frames to the size that the link accepts") func cutsToFit() throws {
+  @Test("DATA frames are cut to the size that the link accepts") func cutsToFit() throws {
     let (pair, ids) = try responses([nil])
     pair.carry(from: pair.server, to: pair.client, 200)
     for _ in 0..<20 {
@@ -127,7 +127,8 @@ import Testing
     #expect(parts(pair.toClient).count >= 20)
   }
 
-  @Test("fills an empty buffer with at least one frame, however little the link accepts", arguments: [1, 9, 10, 60])
+  @Test(
+    "an empty buffer is filled with at least one frame, however little the link accepts", arguments: [1, 9, 10, 60])
   func smallRoom(_ maximum: Int) throws {
     let (pair, _) = try responses([nil])
     pair.carry(from: pair.server, to: pair.client, 200)
@@ -136,7 +137,7 @@ import Testing
     #expect((10...100).contains(bytes.readableBytes))
   }
 
-  @Test("serves lower urgency numbers first, whatever the order of requests") func urgency() throws {
+  @Test("streams with lower urgency numbers are served first, whatever the order of requests") func urgency() throws {
     let (pair, ids) = try responses(["u=7", "u=3", "u=0", nil], bytes: 40_000)
     pair.exchange()
     let order = parts(pair.toClient).map(\.id)
@@ -175,7 +176,7 @@ import Testing
     #expect(client.frames.filter { $0.type == 0 }.prefix(2).map(\.id) == (goesFirst ? [3, 3] : [1, 3]))
   }
 
-  @Test("bytes not yet taken for sending are dropped by a reset") func reset() throws {
+  @Test("a reset drops bytes that were not yet taken for sending") func reset() throws {
     let (pair, ids) = try responses([nil, nil])
     carry(pair, pieces: 10)
     pair.server.reset(ids[0], .cancel)

@@ -16,7 +16,7 @@ import Testing
 
   private func seconds(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .seconds(seconds) }
 
-  @Test("abandons a peer that never acknowledges SETTINGS", arguments: [HTTP2Session.Role.client, .server])
+  @Test("a peer that never acknowledges SETTINGS is abandoned", arguments: [HTTP2Session.Role.client, .server])
   func settings(_ role: HTTP2Session.Role) {
     let session = HTTP2Session(role: role, at: seconds(0))
     #expect(session.nextDeadline == seconds(30))
@@ -24,14 +24,14 @@ import Testing
     #expect(session.nextDeadline == nil)
   }
 
-  @Test("quotes the bytes of a peer that then falls silent") func quotesSilent() {
+  @Test("a peer that falls silent after a few bytes is quoted") func quotesSilent() {
     let session = HTTP2Session(role: .server, at: seconds(0))
     session.receive(ByteBuffer(string: "PRI"), at: seconds(1))
     #expect(events(of: session, until: seconds(99)).failure?.message.contains("\"PRI\"") == true)
   }
 
   @Test(
-    "abandons a header block that does not end",
+    "a peer whose header block does not end is abandoned",
     arguments: [
       Array(RawFrame.headers(1, HPACK.get).bytes.dropLast()), RawFrame.headers(1, HPACK.get, flags: 0).bytes, [0, 0],
     ])
@@ -83,7 +83,7 @@ import Testing
     #expect(client.server.nextDeadline == nil)
   }
 
-  @Test("sends GOAWAY after an idle time, and not while a stream is open") func idle() throws {
+  @Test("GOAWAY is sent after an idle time, and not while a stream is open") func idle() throws {
     var configuration = HTTP2Configuration.defaults
     configuration.timeouts.idle = .seconds(60)
     let pair = Pair(server: configuration)
@@ -102,7 +102,7 @@ import Testing
     #expect(pair.toServer.failure == nil)
   }
 
-  @Test("measures the round trip from the moment the PING is sent") func roundTrip() {
+  @Test("the round trip is measured from the moment the PING is sent") func roundTrip() {
     let pair = Pair()
     pair.exchange()
     pair.client.ping()

@@ -54,7 +54,7 @@ struct AuthorityTests {
     #expect(!FieldGrammar.isAuthority(text))
   }
 
-  @Test("parses IP addresses as the system does")
+  @Test("an IP address is parsed as the system does")
   func asTheSystem() throws {
     var generator = SystemRandomNumberGenerator()
     let alphabet = Array("0123:ab.f:::")
@@ -93,7 +93,7 @@ struct AuthorityTests {
   }
 
   @Test(
-    "recognizes names and addresses of this machine",
+    "names and addresses of this machine are recognized",
     arguments: [
       ("localhost", true), ("LOCALHOST.", true), ("127.0.0.1", true), ("127.255.0.9", true), ("::1", true),
       ("128.0.0.1", false), ("0.0.0.0", false), ("::", false), ("::ffff:127.0.0.1", false), ("localhost.x", false),

@@ -5,11 +5,11 @@ import Testing
 
 /// The operations on eight bytes at a time, compared with the same on single bytes. The bytes end at a page that must not be touched,
 /// or begin after one, at each offset from it.
-@Suite("Operations on words")
+@Suite("Operations on eight bytes at a time")
 struct ByteScanTests {
   private static let text = Array("aZ[9@`z{A-\u{7F}\u{80}Bm/:M~Y\0y_Xx".utf8)
 
-  @Test("reads no byte before or after its input, and finds the first occurrence", arguments: 0...40)
+  @Test("a search reads no byte before or after its input, and finds the first occurrence", arguments: 0...40)
   func firstOffset(_ count: Int) throws {
     try Page.eachPlace(for: count) { bytes in
       for index in 0...count {
@@ -26,7 +26,7 @@ struct ByteScanTests {
     }
   }
 
-  @Test("compares all bytes, and ignores the case of letters only where it should", arguments: 0...40)
+  @Test("a comparison covers all bytes, and ignores the case of letters only where it should", arguments: 0...40)
   func compares(_ count: Int) throws {
     let text = (0..<count).map { Self.text[$0 % Self.text.count] }
     try Page.eachPlace(for: count) { bytes in
@@ -46,7 +46,7 @@ struct ByteScanTests {
     }
   }
 
-  @Test("lowers letters, and writes nothing outside its output", arguments: 0...40)
+  @Test("lowering changes letters only, and writes nothing outside its output", arguments: 0...40)
   func copyLowercased(_ count: Int) throws {
     try Page.eachPlace(for: count) { bytes in
       for shift in Self.text.indices {
@@ -68,7 +68,7 @@ struct ByteScanTests {
     }
   }
 
-  @Test("finds each byte that fails a test", arguments: 0...40)
+  @Test("a search finds each byte that fails a test", arguments: 0...40)
   func allSatisfy(_ count: Int) throws {
     try Page.eachPlace(for: count) { bytes in
       for index in 0...count {

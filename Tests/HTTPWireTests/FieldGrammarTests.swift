@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Field grammar")
 struct FieldGrammarTests {
-  @Test("accepts every token character and no other")
+  @Test("every token character is accepted, and no other")
   func tokens() {
     let expected = Set("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
     for byte in UInt8.min...UInt8.max {
@@ -11,7 +11,7 @@ struct FieldGrammarTests {
     }
   }
 
-  @Test("finds a forbidden byte anywhere in a value")
+  @Test("a forbidden byte is found anywhere in a value")
   func fieldText() {
     for count in 1...20 {
       for index in 0..<count {
@@ -27,7 +27,7 @@ struct FieldGrammarTests {
     }
   }
 
-  @Test("finds the first occurrence of a byte from any position")
+  @Test("the first occurrence of a byte is found from any position")
   func firstOffset() {
     for count in 0...20 {
       for index in 0..<count {
@@ -42,7 +42,7 @@ struct FieldGrammarTests {
     }
   }
 
-  @Test("lowers the letters of a name and nothing else")
+  @Test("lowering a name changes its letters and nothing else")
   func lowers() {
     for byte in UInt8.min...UInt8.max {
       for count in [1, 8, 11] {
@@ -55,7 +55,7 @@ struct FieldGrammarTests {
     }
   }
 
-  @Test("splits lists, skips empty members, trims")
+  @Test("a list is split into trimmed members, without empty ones")
   func members() {
     var members: [String] = []
     Array(" a ,,b\t, c d ,".utf8).withUnsafeBytes { list in
@@ -64,7 +64,7 @@ struct FieldGrammarTests {
     #expect(members == ["a", "b", "c d"])
   }
 
-  @Test("removes only the last appended line")
+  @Test("only the last appended line is removed")
   func removeLast() {
     var section: FieldSection = ["a": "1", "b": "2"]
     section.removeLast()

@@ -3,20 +3,20 @@ import HTTPTypes
 import Testing
 
 @Suite struct FieldSectionTests {
-  @Test("lowers field names, and keeps values and order") func appends() {
+  @Test("a field section lowers names, and keeps values and order") func appends() {
     let section: FieldSection = ["Content-Type": "Text/Plain", "X-B": "2", "X-A": "1"]
     #expect(section.lines.map { section.name(of: $0) } == ["content-type", "x-b", "x-a"])
     #expect(section.value(of: .contentType) == "Text/Plain")
     #expect(section.lines.map(\.field) == [.contentType, .other, .other])
   }
 
-  @Test("lowers field names of each length, and only letters", arguments: 1...20) func lowers(_ count: Int) {
+  @Test("names of each length are lowered, and only their letters", arguments: 1...20) func lowers(_ count: Int) {
     let name = String("A[Z`@bY{X^W~V|U$T#S!".prefix(count))
     let section: FieldSection = [name: "V"]
     #expect(section.description == "\(name.lowercased()): V")
   }
 
-  @Test("copies do not share changes") func copies() {
+  @Test("copies of a field section do not share changes") func copies() {
     let first: FieldSection = ["host": "h", "via": "1.1 a", "x": ""]
     var (second, third) = (first, first)
     second.append(.via, "1.1 b")
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test("recognizes every known name exactly", arguments: KnownField.allCases.filter { $0 != .other })
+  @Test("every known field name is recognized exactly", arguments: KnownField.allCases.filter { $0 != .other })
   func classifies(_ field: KnownField) {
     let name = "\(field.name)"
     #expect(([name: "x"] as FieldSection).lines.first?.field == field)
@@ -85,7 +85,8 @@ import Testing
     #expect(([String(name.dropLast()) + "~": "x"] as FieldSection).lines.first?.field == .other)
   }
 
-  @Test("survives conversion to HTTPRequest and back, including bytes that are not UTF-8") func roundTrips() throws {
+  @Test("a field section survives conversion to HTTPRequest and back, including bytes that are not UTF-8")
+  func roundTrips() throws {
     var section: FieldSection = [
       ":method": "GET", ":scheme": "http", ":authority": "h", ":path": "/a?b=%20", "set-cookie": "a=1",
     ]
@@ -98,12 +99,12 @@ import Testing
     #expect(FieldSection(request) == section)
   }
 
-  @Test("accepts a status of three digits only", arguments: [("200", 200), ("20", nil), ("2x0", nil), ("", nil)])
+  @Test("a status must have three digits", arguments: [("200", 200), ("20", nil), ("2x0", nil), ("", nil)])
   func status(_ text: String, _ code: Int?) {
     #expect(([":status": text] as FieldSection).status == code)
   }
 
-  @Test("parses lengths without overflow")
+  @Test("lengths are parsed without overflow")
   func lengths() {
     func length(_ text: String) -> Int? { Array(text.utf8).withUnsafeBytes { FieldGrammar.length($0) } }
     #expect(length("0") == 0)

@@ -26,7 +26,7 @@ import Testing
     #expect(table.values == model.sorted { $0.key < $1.key }.map(\.value))
   }
 
-  @Test("contains nothing under stream id 0") func connection() {
+  @Test("a stream table contains nothing under stream id 0") func connection() {
     let table = StreamTable<Int>()
     #expect(!table.contains(0))
     #expect(table[0] == nil)

@@ -23,7 +23,7 @@ struct ConformanceTests {
     return options
   }
 
-  @Test("the scripts can be read, and there are many")
+  @Test("the catalogue has at least 130 scripts with different names, and an opening for each")
   func reading() throws {
     let catalogue = try Self.all.get()
     #expect(catalogue.scripts.count > 130)
@@ -35,7 +35,7 @@ struct ConformanceTests {
     }
   }
 
-  @Test("every check holds for an end that is new", arguments: scripts)
+  @Test("Byway's line layer passes each check on a new line", arguments: scripts)
   func alone(_ tested: Case) throws {
     var catalogue = try Self.all.get()
     catalogue.scripts = [tested.script]
@@ -46,7 +46,7 @@ struct ConformanceTests {
   }
 
   @Test(
-    "an end with 64 bytes of payload and a window of 16 units passes each check that is required",
+    "a small end, with a payload of 64 bytes and a window of 16 units, passes each required check",
     arguments: Role.allCases, [0, 12])
   func small(_ role: Role, _ correction: Int) throws {
     var options = Self.options(role)
@@ -60,7 +60,7 @@ struct ConformanceTests {
     #expect(performance.hasPassed && failures.isEmpty, "\(performance.lines.joined(separator: "\n"))")
   }
 
-  @Test("all of them hold, one after another over one line", arguments: Role.allCases)
+  @Test("Byway's line layer passes all checks in a row on one line", arguments: Role.allCases)
   func together(_ role: Role) throws {
     var options = Self.options(role)
     options.means = [.cut]

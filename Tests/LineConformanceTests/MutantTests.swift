@@ -3,8 +3,8 @@ import Testing
 
 @testable import BywayLineLayer
 
-/// Ends with a bug each: the tester has to see it, and to name the right section.
-@Suite("Broken ends")
+/// Ends with one bug each. The tester must find it, and name the right section.
+@Suite("Faulty line layers")
 struct MutantTests {
   struct Mutant: Sendable, CustomTestStringConvertible {
     let role: Role
@@ -26,10 +26,10 @@ struct MutantTests {
   }
 
   static let mutants: [Mutant] = [
-    Mutant(.listen, "says nothing of itself", fails: "rule 2, incarnation 0: HELLO") {
+    Mutant(.listen, "sends HELLO with incarnation 0", fails: "rule 2, incarnation 0: HELLO") {
       $0.said = { if case .hello = $0 { [.hello(version: 1, incarnation: 0, largestPayload: 64)] } else { [$0] } }
     },
-    Mutant(.listen, "takes an OPEN of any version", fails: "waiting × OPEN, rule 1", "open × OPEN, rule 1") {
+    Mutant(.listen, "accepts an OPEN of any version", fails: "waiting × OPEN, rule 1", "open × OPEN, rule 1") {
       $0.heard = {
         if case .open(_, let id, let largest, let window, _) = $0 {
           [.open(version: 1, session: id, largestPayload: largest, window: window)]
@@ -58,13 +58,13 @@ struct MutantTests {
         return if case .reset(_, .unknown) = $0 { [open, $0] } else { [$0] }
       }
     },
-    Mutant(.listen, "does not answer for sessions of others", fails: "× POLL, other: RESET(unknown)") {
+    Mutant(.listen, "does not answer a POLL of another session", fails: "× POLL, other: RESET(unknown)") {
       $0.said = { if case .reset(_, .unknown) = $0 { [] } else { [$0] } }
     },
     Mutant(.listen, "is late with acknowledgements", fails: "§6 acknowledgement delay") {
       $0.delay = 60_000_000
     },
-    Mutant(.listen, "never asks", fails: "§6 question: POLL", "§6 keep-alive of a listener") {
+    Mutant(.listen, "sends no POLL", fails: "§6 question: POLL", "§6 keep-alive of a listener") {
       $0.said = { if case .poll = $0 { [] } else { [$0] } }
     },
     Mutant(
@@ -76,23 +76,23 @@ struct MutantTests {
     Mutant(.listen, "never gives up a line", fails: "§6 grace: after 30 s", "§6 patience: 30 s") {
       $0.configuration.grace = 600_000_000_000
     },
-    Mutant(.listen, "starts no frame with a zero", fails: "§6 quiet line") { $0.forgetsZeros = true },
-    Mutant(.listen, "takes frames whose check fails", fails: "§10 a check that fails: dropped") {
+    Mutant(.listen, "sends no zero before a frame", fails: "§6 quiet line") { $0.forgetsZeros = true },
+    Mutant(.listen, "accepts frames whose check fails", fails: "§10 a check that fails: dropped") {
       $0.forgivesChecks = true
     },
-    Mutant(.listen, "skips what is missing", fails: "§4 what is missing") {
+    Mutant(.listen, "acknowledges missing units", fails: "§4 what is missing") {
       $0.said = {
         guard case .acknowledgement(var report) = $0, !report.arrivals.runs.isEmpty else { return [$0] }
         report.arrivals.next &+= 2
         return [.acknowledgement(report)]
       }
     },
-    Mutant(.listen, "believes every acknowledgement", fails: "§10 an ACK of a unit that was never sent") {
+    Mutant(.listen, "accepts every acknowledgement", fails: "§10 an ACK of a unit that was never sent") {
       $0.heard = {
         if case .acknowledgement(let report) = $0, report.arrivals.next > 100 { [] } else { [$0] }
       }
     },
-    Mutant(.listen, "answers the first of many questions", fails: "§10 more POLLs than can be answered") {
+    Mutant(.listen, "answers the first of many POLLs", fails: "§10 more POLLs than can be answered") {
       $0.heard = { if case .poll(_, let token) = $0, token > 11, token < 31 { [] } else { [$0] } }
     },
     Mutant(.listen, "announces correction, and has none", fails: "§7 as many wrong bytes as it bears") {
@@ -119,7 +119,7 @@ struct MutantTests {
     Mutant(.listen, "is two programs that have the same device", fails: "Bail out! two programs use this device") {
       $0.said = { if case .acknowledgement(let report) = $0, report.answer != nil { [$0, $0] } else { [$0] } }
     },
-    Mutant(.listen, "takes no more than 150 units", fails: "§4 a hundred DATA frames in one piece") {
+    Mutant(.listen, "accepts no more than 150 units", fails: "§4 a hundred DATA frames in one piece") {
       $0.heard = { if case .data(let header, _) = $0, header.number > 150 { [] } else { [$0] } }
     },
     Mutant(.listen, "counts units with 15 bits", fails: "§2 more than 65,536 units") {
@@ -129,18 +129,18 @@ struct MutantTests {
         return [.data(header, payload: payload)]
       }
     },
-    Mutant(.dial, "keeps quiet about two dialers", fails: "opening × OPEN: RESET(both dial)") {
+    Mutant(.dial, "does not answer the OPEN of another dialer", fails: "opening × OPEN: RESET(both dial)") {
       $0.said = { if case .reset(_, .bothDial) = $0 { [] } else { [$0] } }
     },
     Mutant(
-      .dial, "does not open again when it is unknown", fails: "asking × RESET(unknown)", "opening × RESET(unknown)"
+      .dial, "does not repeat OPEN after RESET(unknown)", fails: "asking × RESET(unknown)", "opening × RESET(unknown)"
     ) {
       $0.heard = { if case .reset(let id, .unknown) = $0 { [.reset(session: id, reason: .aborted)] } else { [$0] } }
     },
     Mutant(.dial, "goes on after another listener's HELLO", fails: "open × HELLO, another incarnation: session over") {
       $0.ignoresLaterHello = true
     },
-    Mutant(.dial, "asks only once who is there", fails: "asking × an unanswered OPEN", "§6 question: OPEN") {
+    Mutant(.dial, "sends OPEN only once", fails: "asking × an unanswered OPEN", "§6 question: OPEN") {
       $0.saysOpenOnce = true
     },
     Mutant(.dial, "is silent for a minute", fails: "§6 keep-alive of a dialer") {
@@ -151,7 +151,7 @@ struct MutantTests {
     },
   ]
 
-  @Test("are seen", arguments: mutants)
+  @Test("the tester finds each faulty end, and names the check that fails", arguments: mutants)
   func seen(_ mutant: Mutant) throws {
     var options = ConformanceTests.options(mutant.role)
     options.means = [.cut]
@@ -164,7 +164,7 @@ struct MutantTests {
     }
   }
 
-  @Test("an end that is not there is told as such, within a minute")
+  @Test("if nothing is heard from the end under test, the tester says so within a minute")
   func absent() throws {
     var mutation = Performance.Mutation(name: "silent")
     mutation.said = { _ in [] }
@@ -174,7 +174,7 @@ struct MutantTests {
     #expect(!performance.hasPassed && performance.time < 60_000_000_000)
   }
 
-  /// Plays a script against a listener that says these frames, each so many milliseconds after the script began.
+  /// Returns whether a script passes for a listener that sends these frames, each at its time after the script began.
   private func passes(_ steps: String, _ frames: [(milliseconds: UInt64, Frame)]) throws -> Bool {
     let script = "name: one\nsection: 8\nend: listen\nbegin: fresh\n\(steps)"
     var tester = Conformance(
@@ -207,14 +207,14 @@ struct MutantTests {
 
   private static let reset = Frame.reset(session: 0, reason: .unknown)
 
-  @Test("a frame that comes too late fails its check, also if the clock was not looked at in between")
+  @Test("a frame that is late fails its check, even if the tester was not called in between")
   func late() throws {
     let steps = "in poll session=other\nout reset session=other within 100"
     #expect(try passes(steps, [(90, Self.reset)]))
     #expect(try !passes(steps, [(150, Self.reset)]))
   }
 
-  @Test("a question that is put off no longer than the one before fails its check")
+  @Test("a repeated question fails its check if it comes as soon as the one before")
   func doubled() throws {
     let steps =
       "in poll session=other\nout reset session=other within 200\nout reset session=other doubled within 500"
@@ -232,7 +232,7 @@ struct MutantTests {
     #expect(try !passes(steps, [(1, report([1, 3]))]))
   }
 
-  @Test("an end is heard by the copy of its HELLO alone")
+  @Test("the tester hears an end that sends only the corrected copy of its HELLO")
   func copy() throws {
     var tester = Conformance(try ConformanceTests.all.get(), ConformanceTests.options(.listen), at: 0)
     let hello = Frame.hello(version: 1, incarnation: 7, largestPayload: 64, correction: 12)
@@ -244,7 +244,7 @@ struct MutantTests {
     #expect(!told.contains { $0.contains("nothing was heard") }, "\(told)")
   }
 
-  @Test("nothing that the tester hears makes it trap or go on for ever", arguments: 0..<20)
+  @Test("random bytes do not make the tester trap or run for ever", arguments: 0..<20)
   func noise(_ seed: Int) throws {
     var tester = Conformance(
       try ConformanceTests.all.get(), ConformanceTests.options(seed % 2 == 0 ? .dial : .listen), at: 0)

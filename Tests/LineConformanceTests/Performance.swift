@@ -6,15 +6,16 @@ typealias Role = Script.Role
 
 /// The tester and an end under test, in virtual time.
 struct Performance {
-  /// Changes what the end says or hears: a bug.
+  /// A bug: a change of what the end sends or receives.
   struct Mutation: Sendable {
     var name: String
     /// Frames of the end, and how much later they come.
     var said: @Sendable (Frame) -> [Frame] = { [$0] }
     var heard: @Sendable (Frame) -> [Frame] = { [$0] }
     var delay: UInt64 = 0
-    /// Says no zero before a frame, and takes every frame for one of its own.
+    /// Whether it sends no zero before a frame.
     var forgetsZeros = false
+    /// Whether it accepts frames whose check fails.
     var forgivesChecks = false
     var dropsRepeatedOpen = false
     var ignoresLaterHello = false
@@ -31,7 +32,7 @@ struct Performance {
   private var isCut = false
   /// Bytes on their way from the end to the tester.
   private var under: [(at: UInt64, bytes: [UInt8])] = []
-  /// A second after the clock began.
+  /// The virtual time, which begins at one second.
   private var now: UInt64 = 1_000_000_000
 
   init(_ catalogue: Catalogue, _ options: Conformance.Options, owner: VirtualEnd.Owner, mutation: Mutation? = nil) {
@@ -90,7 +91,7 @@ struct Performance {
   }
 
   private mutating func hear(_ bytes: [UInt8]) {
-    guard let mutation, !bearsCorrection(bytes) else {
+    guard let mutation, !hasCorrection(bytes) else {
       end.layer.receive(bytes, at: now)
       end.act(at: now)
       return
@@ -109,13 +110,13 @@ struct Performance {
     }
   }
 
-  private func bearsCorrection(_ bytes: [UInt8]) -> Bool {
+  private func hasCorrection(_ bytes: [UInt8]) -> Bool {
     guard let id = end.layer.session?.id else { return false }
     let mark = CorrectableFrame.mark(of: id)
     return bytes.indices.contains { bytes[$0...].starts(with: mark) }
   }
 
-  /// Bugs that need a memory.
+  /// Whether a bug that depends on earlier frames makes the end ignore this one.
   private func ignores(_ frame: Frame, _ mutation: Mutation) -> Bool {
     switch frame {
     case .open(_, let id, _, _, _): mutation.dropsRepeatedOpen && id == end.layer.session?.id
@@ -167,7 +168,7 @@ struct Performance {
     return output
   }
 
-  /// A frame whose check does not hold for the session: with one that does.
+  /// Returns a frame whether or not its check holds for the session.
   private static func anyFrame(_ run: [UInt8]) -> Frame? {
     var body = run
     guard COBS.decode(&body), body.count > 4 else { return nil }

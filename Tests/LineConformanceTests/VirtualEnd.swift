@@ -6,9 +6,9 @@ import BywayLineConformance
 struct VirtualEnd {
   /// The behaviour of the session's owner.
   enum Owner {
-    /// Says what it hears, ends when the other end does, and begins the next session when one is over.
+    /// Returns the bytes that it receives, finishes when its peer does, and then opens the next session.
     case echo
-    /// Does what it is told.
+    /// Follows the orders of the tester.
     case obedient
   }
 
@@ -28,7 +28,7 @@ struct VirtualEnd {
     act(at: now)
   }
 
-  /// Its program is restarted, with nothing that it knew.
+  /// Restarts its program, which loses all state.
   mutating func restart(at now: UInt64) {
     programs += 1
     opened = sessions
@@ -45,7 +45,7 @@ struct VirtualEnd {
     }
   }
 
-  /// Takes the events, and does what the owner does about them.
+  /// Handles events as the owner does.
   mutating func act(at now: UInt64) {
     while let event = layer.nextEvent() {
       switch (event, owner) {

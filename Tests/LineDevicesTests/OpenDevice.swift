@@ -19,7 +19,7 @@ final class OpenDevice {
     max(0, Glibc.write(descriptor, bytes, bytes.count))
   }
 
-  /// Reads until there are so many bytes, the device hangs up, or ten seconds are over.
+  /// Reads until this many bytes have arrived, the device hangs up, or ten seconds have passed.
   func read(_ count: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < count, waits(for: POLLIN) {
@@ -31,7 +31,7 @@ final class OpenDevice {
     return bytes
   }
 
-  /// Writes everything, waiting where the terminal takes no more.
+  /// Writes all bytes, and waits while the terminal accepts none.
   func writeAll(_ bytes: [UInt8]) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -41,7 +41,7 @@ final class OpenDevice {
     return true
   }
 
-  /// Whether reading says that the device is gone.
+  /// Whether the device has hung up.
   func isHungUp() -> Bool {
     var interest = pollfd(fd: descriptor, events: 0, revents: 0)
     guard poll(&interest, 1, 10_000) > 0, interest.revents & Int16(POLLHUP) != 0 else { return false }

@@ -25,7 +25,7 @@ struct PseudoTerminalCutTests {
     return (line, try OpenDevice(line.path(of: .a)), try OpenDevice(line.path(of: .b)))
   }
 
-  @Test("a hang-up is seen by readers, and the device comes back under its name")
+  @Test("after a hang-up, readers see the end of the device, and its path returns when the line is restored")
   func hangUp() async throws {
     let (line, a, b) = try openLine()
     defer { line.close() }
@@ -43,7 +43,7 @@ struct PseudoTerminalCutTests {
   }
 
   @Test(
-    "a hang-up that was planned is seen when it comes, at either end", arguments: [.a, .b] as [PseudoTerminalLine.End])
+    "a scheduled hang-up is seen by the reader of either end", arguments: [.a, .b] as [PseudoTerminalLine.End])
   func planned(_ end: PseudoTerminalLine.End) throws {
     let line = try line(cuts: [Cut(.hangUp, at: .milliseconds(20))])
     defer { line.close() }
@@ -51,7 +51,7 @@ struct PseudoTerminalCutTests {
     #expect(device.isHungUp())
   }
 
-  @Test("even a cut that is restored at once hangs up")
+  @Test("a cut that is restored at once still hangs up its readers")
   func brief() async throws {
     let line = try line()
     defer { line.close() }
@@ -63,7 +63,7 @@ struct PseudoTerminalCutTests {
     #expect(folder.names == ["ttyA0", "ttyB0"])
   }
 
-  @Test("a device comes back under a new name, and the other end's stays")
+  @Test("a renamed device returns under a new path, and the other end's path stays")
   func rename() async throws {
     let (line, a, b) = try openLine()
     defer { line.close() }
@@ -79,7 +79,7 @@ struct PseudoTerminalCutTests {
     #expect(try OpenDevice(folder["ttyB1"]).read(1) == [2])
   }
 
-  @Test("a scheduled cut happens by itself")
+  @Test("a scheduled cut begins and ends without a call")
   func scheduled() async throws {
     let line = try line(cuts: [Cut(.hangUp, at: .milliseconds(50), for: .milliseconds(50))])
     defer { line.close() }
@@ -88,7 +88,7 @@ struct PseudoTerminalCutTests {
     #expect(folder.names == ["ttyA0", "ttyB0"])
   }
 
-  @Test("a stall holds what is written until it ends")
+  @Test("a stall holds written bytes until it ends")
   func stall() async throws {
     let (line, a, b) = try openLine()
     defer { line.close() }
@@ -100,7 +100,7 @@ struct PseudoTerminalCutTests {
     #expect(b.read(3) == [1, 2, 3])
   }
 
-  @Test("a loose wire loses what is written")
+  @Test("a loose wire loses written bytes")
   func lose() async throws {
     let (line, a, b) = try openLine()
     defer { line.close() }
@@ -112,7 +112,7 @@ struct PseudoTerminalCutTests {
     #expect(b.read(1) == [4])
   }
 
-  @Test("closing hangs up")
+  @Test("closing a line hangs up its devices and removes their paths")
   func closing() throws {
     let line = try line()
     let a = try OpenDevice(line.path(of: .a))

@@ -17,7 +17,7 @@ struct PseudoTerminalLineTests {
   /// Fast, so that tests are.
   private static let fast = LineConfiguration(baud: 3_000_000)
 
-  @Test("carries every byte as it is, both ways")
+  @Test("a pseudo-terminal line carries all 256 byte values unchanged in both directions")
   func exact() throws {
     let line = try PseudoTerminalLine(Self.fast, paths: paths)
     defer { line.close() }
@@ -32,7 +32,7 @@ struct PseudoTerminalLineTests {
     #expect(line.counters(from: .a).inFlight == 0)
   }
 
-  @Test("carries more than any queue holds, in order")
+  @Test("a pseudo-terminal line carries more bytes than any queue holds, in order")
   func bulk() async throws {
     let line = try PseudoTerminalLine(Self.fast, paths: paths)
     defer { line.close() }
@@ -65,7 +65,7 @@ struct PseudoTerminalLineTests {
     #expect(ContinuousClock.now - start >= .milliseconds(200))
   }
 
-  @Test("a writer is told to wait when the transmit queue is full", arguments: [4096, 20_480])
+  @Test("if the transmit queue is full, a writer must wait", arguments: [4096, 20_480])
   func transmitQueue(limit: Int) async throws {
     let line = try PseudoTerminalLine(LineConfiguration(transmitQueue: limit), paths: paths)
     defer { line.close() }
@@ -86,7 +86,7 @@ struct PseudoTerminalLineTests {
     #expect(a.writeAll([1]))
   }
 
-  @Test("damages what passes, and counts it")
+  @Test("a pseudo-terminal line applies its faults and counts them")
   func faults() throws {
     let configuration = LineConfiguration(baud: 3_000_000, faults: [BitFlips(rate: 0.01), DroppedBytes(rate: 0.1)])
     let line = try PseudoTerminalLine(configuration, seed: 5, paths: paths)
@@ -103,7 +103,7 @@ struct PseudoTerminalLineTests {
     #expect(line.counters(from: .a).dropped == emulated.counters(from: .a).dropped)
   }
 
-  @Test("a device may be closed and opened again")
+  @Test("a device can be closed and opened again")
   func reopening() throws {
     let line = try PseudoTerminalLine(Self.fast, paths: paths)
     defer { line.close() }
@@ -113,7 +113,7 @@ struct PseudoTerminalLineTests {
     #expect(try OpenDevice(line.path(of: .b)).read(3) == [1, 2, 3])
   }
 
-  @Test("a reader that stops loses the bytes beyond the receive buffer, and stops no other")
+  @Test("if a reader stops, the bytes beyond the receive buffer are lost, and the writer goes on")
   func slowReader() async throws {
     let line = try PseudoTerminalLine(LineConfiguration(baud: 3_000_000, receiveBuffer: 1000), paths: paths)
     defer { line.close() }
@@ -125,7 +125,7 @@ struct PseudoTerminalLineTests {
     #expect(try await eventually { line.counters(from: .a).sent == 60_000 })
   }
 
-  @Test("its paths are there while it is, and nothing of others is replaced")
+  @Test("the paths exist while the line does, and paths of other programs are not replaced")
   func pathsAppear() throws {
     let line = try PseudoTerminalLine(Self.fast, paths: paths)
     #expect(folder.names == ["a", "b"])
@@ -147,7 +147,7 @@ struct PseudoTerminalLineTests {
     }
   }
 
-  @Test("what a line left that was killed is replaced")
+  @Test("a path that a killed line has left is replaced")
   func leftovers() throws {
     try FileManager.default.createSymbolicLink(atPath: folder["a"], withDestinationPath: "/dev/pts/9999")
     let line = try PseudoTerminalLine(Self.fast, paths: paths)

@@ -1,6 +1,6 @@
 import BywayLineEmulation
 
-/// Bytes that show their place.
+/// Returns bytes that depend on their position.
 func pattern(_ count: Int) -> [UInt8] { pattern(0..<count) }
 
 func pattern(_ range: Range<Int>) -> [UInt8] {
@@ -9,12 +9,12 @@ func pattern(_ range: Range<Int>) -> [UInt8] {
 
 struct Carried {
   var bytes: [UInt8] = []
-  /// When each byte could be read.
+  /// The time at which each byte could be read.
   var times: [UInt64] = []
   var counters = LineCounters()
 }
 
-/// Sends bytes through one direction as fast as it takes them, and reads whatever arrives when it arrives.
+/// Sends bytes in one direction as fast as the line accepts them, and reads each when it arrives.
 func carry(_ bytes: [UInt8], over configuration: LineConfiguration, seed: UInt64 = 1) -> Carried {
   var line = EmulatedLine(configuration, seed: seed)
   var result = Carried()

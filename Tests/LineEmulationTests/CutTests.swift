@@ -1,14 +1,14 @@
 import BywayLineEmulation
 import Testing
 
-@Suite("Cuts")
+@Suite("Cuts of an emulated line")
 struct CutTests {
   /// 100 bytes a millisecond.
   static func line(_ cuts: Cut...) -> EmulatedLine {
     EmulatedLine(LineConfiguration(baud: 1_000_000, cuts: cuts), seed: 1)
   }
 
-  @Test("a stall holds bytes, and the line goes on afterwards at its rate")
+  @Test("a stall holds bytes, and the line then goes on at its rate")
   func stall() {
     var line = Self.line(Cut(.stall, at: .milliseconds(1), for: .milliseconds(5)))
     line.send(pattern(300), at: 0)
@@ -20,7 +20,7 @@ struct CutTests {
     #expect(line.nextArrival == nil)
   }
 
-  @Test("a loose wire loses what is sent meanwhile")
+  @Test("a loose wire loses the bytes that are sent during the cut")
   func lose() {
     var line = Self.line(Cut(.lose, at: .milliseconds(1), for: .milliseconds(1)))
     line.send(pattern(300), at: 0)
@@ -28,7 +28,7 @@ struct CutTests {
     #expect(line.counters.dropped == 100)
   }
 
-  @Test("a hang-up loses what is under way, and takes nothing", arguments: [Cut.Kind.hangUp, .rename])
+  @Test("a hang-up loses the bytes on the wire, and refuses new ones", arguments: [Cut.Kind.hangUp, .rename])
   func hangUp(kind: Cut.Kind) {
     var line = Self.line(Cut(kind, at: .milliseconds(1), for: .milliseconds(5)))
     line.send(pattern(300), at: 0)
@@ -44,7 +44,7 @@ struct CutTests {
     #expect(line.receive(at: 7_000_000) == [7])
   }
 
-  @Test("a cut by hand lasts until the line is restored", arguments: Cut.Kind.allCases)
+  @Test("a cut without a duration lasts until the line is restored", arguments: Cut.Kind.allCases)
   func byHand(kind: Cut.Kind) {
     var line = Self.line()
     line.cut(kind, at: 1_000_000)
@@ -57,14 +57,14 @@ struct CutTests {
     #expect(line.receive(at: 502_000_000) == [9])
   }
 
-  @Test("a hang-up that was planned has come at both ends of a link, whichever is looked at")
+  @Test("a scheduled hang-up is visible at both ends of a link, whichever is read")
   func planned() {
     var link = VirtualLink(LineConfiguration(cuts: [Cut(.hangUp, at: .milliseconds(1))]), seed: 1)
     link.advance(to: 2_000_000)
     for end in VirtualLink.End.allCases { #expect(link[from: end].hangUps == 1, "\(end)") }
   }
 
-  @Test("a hang-up is found even if it was not observed while it lasted")
+  @Test("a hang-up is counted even if the line was not read while it lasted")
   func unseen() {
     var line = Self.line(Cut(.hangUp, at: .milliseconds(1), for: .milliseconds(1)))
     line.send(pattern(300), at: 0)
@@ -75,7 +75,7 @@ struct CutTests {
     #expect((line.hangUps, line.renames) == (2, 1))
   }
 
-  @Test("a line that was held does not catch up on the log lines it missed")
+  @Test("after a cut, an emulated line does not catch up on missed log lines")
   func logLines() {
     var line = EmulatedLine(
       LineConfiguration(
@@ -85,7 +85,7 @@ struct CutTests {
     #expect(line.receive(at: 11_500_000_000) == Array("x".utf8))
   }
 
-  @Test("two ends of a virtual link talk, and are cut together")
+  @Test("both ends of a virtual link exchange bytes, and are cut together")
   func link() {
     var link = VirtualLink(LineConfiguration(baud: 1_000_000), seed: 5)
     link.send([1, 2], from: .a)
@@ -105,7 +105,7 @@ struct CutTests {
     #expect(link.counters(from: .b).delivered == 2)
   }
 
-  @Test("where one end's device is gone, the other sends into the void")
+  @Test("if the device of one end is gone, bytes of the other end are lost")
   func oneEnd() {
     var link = VirtualLink(LineConfiguration(baud: 1_000_000), seed: 5)
     link.cut(.hangUp, at: .b)
@@ -117,7 +117,7 @@ struct CutTests {
     #expect(link.receive(at: .b).isEmpty)
   }
 
-  @Test("what had arrived at a device that goes is lost with it")
+  @Test("if a device hangs up, the bytes that wait to be read are lost")
   func unread() {
     var link = VirtualLink(LineConfiguration(baud: 1_000_000), seed: 5)
     link.send([1, 2], from: .a)
@@ -128,7 +128,7 @@ struct CutTests {
     #expect(link.counters(from: .a).dropped == 2)
   }
 
-  @Test("the two directions of a link have decisions of their own")
+  @Test("the two directions of a link have independent random faults")
   func directions() {
     var link = VirtualLink(LineConfiguration(faults: [BitFlips(rate: 0.05)]), seed: 5)
     link.send(pattern(1000), from: .a)

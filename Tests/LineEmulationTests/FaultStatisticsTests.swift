@@ -1,18 +1,18 @@
 import BywayLineEmulation
 import Testing
 
-@Suite("Faults by the numbers")
+@Suite("Frequency of faults")
 struct FaultStatisticsTests {
   static let many = 100_000
 
-  @Test("bits flip at the rate asked for", arguments: [1e-3, 1e-4, 1e-2, 0.3])
+  @Test("bits are flipped at the configured rate", arguments: [1e-3, 1e-4, 1e-2, 0.3])
   func bitErrorRate(rate: Double) {
     let bytes = pattern(Self.many)
     let flips = flippedBits(bytes, apply(BitFlips(rate: rate), to: bytes).bytes)
     expect(flips, near: Double(Self.many * 8) * rate)
   }
 
-  @Test("each bit of a byte is as likely as the others")
+  @Test("a bit flip hits each bit of a byte equally often")
   func bitPositions() {
     let damaged = apply(BitFlips(rate: 0.01), to: Array(repeating: 0, count: Self.many)).bytes
     for bit in 0..<8 {
@@ -20,7 +20,7 @@ struct FaultStatisticsTests {
     }
   }
 
-  @Test("bytes are lost, doubled and made up at the rates asked for", arguments: [1e-3, 0.01, 0.25])
+  @Test("bytes are lost, duplicated and inserted at the configured rates", arguments: [1e-3, 0.01, 0.25])
   func byteRates(rate: Double) {
     let bytes = pattern(Self.many)
     let expected = Double(Self.many) * rate
@@ -29,7 +29,7 @@ struct FaultStatisticsTests {
     expect(apply(InsertedBytes(rate: rate), to: bytes).bytes.count - Self.many, near: expected)
   }
 
-  @Test("bursts are as long, as frequent and as bad as asked for")
+  @Test("bursts have the configured length, frequency and error rate")
   func bursts() {
     let fault = GilbertElliott(
       good: .init(bitErrorRate: 0, meanLength: 900), bad: .init(bitErrorRate: 0.5, meanLength: 100))
@@ -37,7 +37,7 @@ struct FaultStatisticsTests {
     let damaged = apply(fault, to: zeros).bytes
     let flips = flippedBits(zeros, damaged)
     #expect(abs(Double(flips) / (Double(Self.many) * 8 * 0.1 * 0.5) - 1) < 0.25)
-    // In a burst hardly a byte stays whole, so that a run of damaged bytes is a burst.
+    // In a burst almost every byte is damaged, so a run of damaged bytes is a burst.
     var bursts = 0
     var sinceDamage = Int.max
     for byte in damaged {
@@ -47,7 +47,7 @@ struct FaultStatisticsTests {
     #expect(abs(Double(bursts) / (Double(Self.many) / 1000) - 1) < 0.25)
   }
 
-  @Test("a rate of one hits always")
+  @Test("a fault with rate one hits every byte")
   func always() {
     #expect(apply(DroppedBytes(rate: 1), to: pattern(100)).bytes.isEmpty)
     #expect(apply(BitFlips(rate: 1), to: pattern(100)).bytes == pattern(100).map { ~$0 })

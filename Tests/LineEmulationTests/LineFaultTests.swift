@@ -1,9 +1,9 @@
 import BywayLineEmulation
 import Testing
 
-@Suite("Faults one by one")
+@Suite("Faults")
 struct LineFaultTests {
-  @Test("every byte is accounted for")
+  @Test("the counters account for every byte that was sent, lost or inserted")
   func accounts() {
     let configuration = LineConfiguration(
       cuts: [
@@ -20,7 +20,7 @@ struct LineFaultTests {
     #expect(counters.foreign > 0 && counters.inserted > 0 && counters.duplicated > 0)
   }
 
-  @Test("latency delays and keeps the order")
+  @Test("latency delays every byte and keeps the order")
   func latency() throws {
     let clean = carry(pattern(5000), over: LineConfiguration())
     let late = carry(pattern(5000), over: LineConfiguration(faults: [Latency(.milliseconds(5))]))
@@ -32,7 +32,7 @@ struct LineFaultTests {
     #expect(zip(clean.times, jittery.times).allSatisfy { (5_000_000...8_000_000).contains($1 - $0) })
   }
 
-  @Test("a log line takes its time on the wire and cuts through what is sent")
+  @Test("a log line of another program takes its time on the wire, and interrupts the data")
   func logLine() throws {
     let line = "a log line\r\n"
     let fault = ForeignLogLine(every: .milliseconds(100), text: line)
@@ -41,12 +41,12 @@ struct LineFaultTests {
     #expect(String(decoding: foreign, as: UTF8.self) == String(repeating: line, count: 10))
     #expect(carried.counters.foreign == foreign.count)
     #expect(carried.counters.delivered == 11_520 + foreign.count)
-    // At line rate all the while: nothing is sent besides it.
+    // The line was busy all the time: data waits while a log line is sent.
     let last = try #require(carried.times.last)
     #expect(last == UInt64(carried.bytes.count) * 10_000_000_000 / 115_200)
   }
 
-  @Test("a log line appears on an idle line")
+  @Test("a log line of another program appears on an idle line")
   func logLineAlone() throws {
     var line = EmulatedLine(LineConfiguration(faults: [ForeignLogLine(every: .seconds(1))]), seed: 1)
     let next = try #require(line.nextArrival)
@@ -56,7 +56,7 @@ struct LineFaultTests {
     #expect(text.hasSuffix("\r\n"))
   }
 
-  @Test("a slow reader gets all it has room for, at its own rate")
+  @Test("a slow reader whose buffer is large enough gets all bytes at its own rate")
   func slowReader() throws {
     let fault = SlowReader(bytesPerSecond: 1000, buffer: 100_000)
     let carried = carry(pattern(5000), over: LineConfiguration(faults: [fault]))
@@ -65,7 +65,7 @@ struct LineFaultTests {
     #expect((5_000_000_000...5_001_000_000).contains(last))
   }
 
-  @Test("a slow reader loses what finds its buffer full")
+  @Test("a slow reader loses the bytes that arrive while its buffer is full")
   func slowReaderOverrun() {
     let fault = SlowReader(bytesPerSecond: 1152, buffer: 100)
     let carried = carry(pattern(11_520), over: LineConfiguration(faults: [fault]))
@@ -75,7 +75,7 @@ struct LineFaultTests {
     #expect(carried.bytes.prefix(100).elementsEqual(pattern(100)))
   }
 
-  @Test("what makes no sense is refused, and named")
+  @Test("the configuration rejects invalid values, and names them")
   func checks() {
     func message(_ configuration: LineConfiguration) -> String {
       do {
@@ -98,7 +98,7 @@ struct LineFaultTests {
     #expect(message(LineConfiguration(faults: [GilbertElliott(good: burst, bad: burst)])).hasPrefix("bursts length"))
   }
 
-  @Test("nonsense that was never checked is emulated as far as possible, and does not trap")
+  @Test("an invalid configuration that was not checked does not trap")
   func nonsense() {
     let state = GilbertElliott.State(bitErrorRate: .nan, meanLength: -.infinity)
     let configuration = LineConfiguration(

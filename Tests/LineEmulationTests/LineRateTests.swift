@@ -4,7 +4,7 @@ import Testing
 @Suite("The rate of an emulated line")
 struct LineRateTests {
   @Test(
-    "is baud by bits per character, to the nanosecond",
+    "the byte rate is the baud rate divided by the bits per character, to the nanosecond",
     arguments: [(9600, 10), (115_200, 10), (115_200, 11), (921_600, 10), (3_000_000, 10)])
   func exact(baud: Int, bits: Int) throws {
     let count = 20_000
@@ -15,7 +15,7 @@ struct LineRateTests {
     #expect(carried.times.first == UInt64(bits) * 1_000_000_000 / UInt64(baud))
   }
 
-  @Test("follows a clock that is off", arguments: [-0.02, 0.02, 0.000_5])
+  @Test("the byte rate follows a clock error", arguments: [-0.02, 0.02, 0.000_5])
   func clockError(error: Double) throws {
     let configuration = LineConfiguration(baud: 921_600, clockError: error)
     let carried = carry(pattern(20_000), over: configuration)
@@ -34,7 +34,7 @@ struct LineRateTests {
     #expect(line.nextArrival == nil)
   }
 
-  @Test("the transmitter takes what fits in its queue", arguments: [16, 4096, 20_480])
+  @Test("the transmitter accepts no more than fits in its queue", arguments: [16, 4096, 20_480])
   func transmitQueue(limit: Int) {
     var line = EmulatedLine(LineConfiguration(baud: 1_000_000, transmitQueue: limit), seed: 1)
     #expect(line.send(pattern(50_000), at: 0) == limit)
@@ -44,7 +44,7 @@ struct LineRateTests {
     #expect(line.acceptable(at: 50_000) == 3)
   }
 
-  @Test("an adapter hands bytes up in batches")
+  @Test("a USB adapter delivers bytes in batches")
   func batches() {
     let configuration = LineConfiguration(baud: 115_200, batch: .milliseconds(16))
     let carried = carry(pattern(1000), over: configuration)
@@ -53,7 +53,7 @@ struct LineRateTests {
     #expect(Set(carried.times).count == 6)
   }
 
-  @Test("bytes that are not read are lost beyond the receive buffer")
+  @Test("if bytes are not read, those beyond the receive buffer are lost")
   func overrun() {
     var line = EmulatedLine(
       LineConfiguration(baud: 1_000_000, transmitQueue: 10_000, receiveBuffer: 1000), seed: 1)
@@ -63,7 +63,7 @@ struct LineRateTests {
     #expect(line.receive(at: 25_000_000) == pattern(2000..<2500))
   }
 
-  @Test("a read takes no more than asked for")
+  @Test("a read returns no more bytes than requested")
   func partialReads() {
     var line = EmulatedLine(LineConfiguration(baud: 1_000_000), seed: 1)
     line.send(pattern(100), at: 0)

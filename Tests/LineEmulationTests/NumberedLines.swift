@@ -26,9 +26,9 @@ struct NumberedLines {
   private static func sum(of text: String) -> Int { text.utf8.reduce(0) { $0 + Int($1) } }
 }
 
-@Suite("A reader of one's own, on a bad line")
+@Suite("Example of a reader on a bad line")
 struct NumberedLinesTests {
-  @Test("takes no line for another, and reads on behind what is damaged", arguments: 1...20 as ClosedRange<UInt64>)
+  @Test("a reader with checksums skips damaged lines and never accepts one", arguments: 1...20 as ClosedRange<UInt64>)
   func reads(seed: UInt64) {
     var link = VirtualLink(LineConfiguration(baud: 9600, faults: [DroppedBytes(rate: 0.005)]), seed: seed)
     var reader = NumberedLines()

@@ -21,7 +21,7 @@ import Testing
     return (found, link.counters(from: .a))
   }
 
-  @Test("equal rates carry every byte, at that rate", arguments: [50, 9600, 115_200, 1_500_000])
+  @Test("if both ends have the same rate, every byte arrives at that rate", arguments: [50, 9600, 115_200, 1_500_000])
   func equal(rate: Int) {
     var link = VirtualLink(LineConfiguration(), seed: 1)
     link.setRates(LineRates(input: rate, output: rate), LineRates(input: rate, output: rate))
@@ -34,14 +34,14 @@ import Testing
     #expect(link.counters(from: .a).framingErrors == 0)
   }
 
-  @Test("rates within a few per cent of each other carry every byte", arguments: [112_000, 115_200, 118_500])
+  @Test("if the rates of both ends differ by at most 3 %, every byte arrives", arguments: [112_000, 115_200, 118_500])
   func tolerated(rate: Int) {
     let carried = carry(Self.text, sent: 115_200, read: rate)
     #expect(carried.bytes == Self.text && carried.counters.framingErrors == 0)
   }
 
   @Test(
-    "a reader at another rate reads garbage: fewer bytes if it is slower, none of the text if it is faster",
+    "if the rates of both ends differ, a reader gets garbage, and fewer bytes if it is slower",
     arguments: [(115_200, 9600), (115_200, 57_600), (9600, 115_200), (9600, 19_200), (115_200, 105_000)])
   func garbage(sent: Int, read: Int) {
     let carried = carry(Self.text, sent: sent, read: read)
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(
-    "single bytes are sampled as by a UART",
+    "if the rates of both ends differ, a byte is sampled as by a UART",
     arguments: [
       // One low bit is two at twice the rate: the start bit and the lowest.
       (0xFF, 9600, 19_200, [0xFE]),
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test(
-    "a reader at another rate gets the same bytes however often it polls",
+    "if the rates of both ends differ, a reader gets the same bytes however often it polls",
     arguments: [(115_200, 9600), (9600, 115_200)])
   func steps(sent: Int, read: Int) {
     let seldom = carry(Self.text, sent: sent, read: read, step: .seconds(1))
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test("each direction has the rates of its own sender and reader, and they can change")
+  @Test("each direction has the rates of its own sender and reader, which can change")
   func directions() {
     var link = VirtualLink(LineConfiguration(), seed: 1)
     link.setRates(LineRates(input: 9600, output: 115_200), LineRates(input: 115_200, output: 19_200))
@@ -92,7 +92,7 @@ import Testing
     #expect(link.receive(at: .a) == Self.text)
   }
 
-  @Test("a hang-up loses the byte that is being read")
+  @Test("a hang-up loses the byte that the reader has partly received")
   func hangUp() {
     var link = VirtualLink(LineConfiguration(), seed: 1)
     link.setRates(LineRates(input: 115_200, output: 115_200), LineRates(input: 300, output: 300))
@@ -105,7 +105,7 @@ import Testing
     #expect(link.receive(at: .b).isEmpty)
   }
 
-  @Test("rates that cannot be emulated are replaced by the nearest")
+  @Test("a rate that cannot be emulated is replaced by the nearest possible one")
   func extremes() {
     var link = VirtualLink(LineConfiguration(), seed: 1)
     for (a, b) in [(-1, 0), (Int.max, Int.max), (1, 2)] {

@@ -1,7 +1,7 @@
 import BywayLineEmulation
 import Testing
 
-@Suite("Replay by seed")
+@Suite("Reproducibility by seed")
 struct ReplayTests {
   static let faults: [any LineFault] = [
     BitFlips(rate: 0.001), DroppedBytes(rate: 0.01), DuplicatedBytes(rate: 0.01), InsertedBytes(rate: 0.01),
@@ -12,7 +12,7 @@ struct ReplayTests {
     ForeignLogLine(every: .milliseconds(70)),
   ]
 
-  @Test("the same seed gives the same bytes at the same times; another does not")
+  @Test("the same seed gives the same bytes at the same times, and another seed does not")
   func sameSeed() {
     let configuration = LineConfiguration(faults: Self.faults)
     let first = carry(pattern(20_000), over: configuration, seed: 42)
@@ -22,7 +22,7 @@ struct ReplayTests {
     #expect(first.bytes != carry(pattern(20_000), over: configuration, seed: 43).bytes)
   }
 
-  @Test("how often the line is asked changes nothing")
+  @Test("the bytes do not depend on how often the line is read")
   func cutting() {
     var random = SplitMix64(seed: 3)
     let configuration = LineConfiguration(
@@ -49,7 +49,7 @@ struct ReplayTests {
     }
   }
 
-  @Test("one more fault does not change the decisions of another")
+  @Test("an additional fault does not change what another fault does")
   func independence() {
     let bytes: [UInt8] = Array(repeating: 0, count: 20_000)
     let alone = carry(bytes, over: LineConfiguration(faults: [BitFlips(rate: 0.001)]))
@@ -66,7 +66,7 @@ struct ReplayTests {
     #expect(without.count == bytes.count)
   }
 
-  @Test("faults decide alike however the bytes are cut", arguments: [1, 7, 1000])
+  @Test("a fault hits the same bytes however they are split", arguments: [1, 7, 1000])
   func pieces(piece: Int) {
     for fault in Self.faults {
       let whole = apply(fault, to: pattern(6000))
@@ -76,7 +76,7 @@ struct ReplayTests {
     }
   }
 
-  @Test("a fault at rate zero changes nothing")
+  @Test("a fault with rate zero changes nothing")
   func zero() {
     let none: [any LineFault] = [
       BitFlips(rate: 0), DroppedBytes(rate: 0), DuplicatedBytes(rate: 0), InsertedBytes(rate: 0), Latency(.zero),
@@ -92,7 +92,7 @@ struct ReplayTests {
     }
   }
 
-  @Test("the generator is SplitMix64, with the numbers of its reference implementation")
+  @Test("the random generator gives the numbers of SplitMix64's reference implementation")
   func generator() {
     var random = SplitMix64(seed: 1_234_567)
     #expect(random.next() == 6_457_827_717_110_365_317)

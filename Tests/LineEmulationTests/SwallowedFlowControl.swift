@@ -10,9 +10,9 @@ struct SwallowedFlowControl: LineFault {
   }
 }
 
-@Suite("A fault of one's own")
+@Suite("Example of a fault of a user")
 struct SwallowedFlowControlTests {
-  @Test("works like those that ship, and counts")
+  @Test("a fault that a user has written changes bytes, and its losses are counted")
   func swallows() {
     var line = EmulatedLine(LineConfiguration(faults: [SwallowedFlowControl()]), seed: 1)
     line.send([0x10, 0x11, 0x12, 0x13, 0x14], at: 0)

@@ -22,7 +22,7 @@ private struct Script {
   }
 }
 
-/// One end of a line, its owner, and a peer that knows the session and breaks every rule, all driven by the script of a fuzzer.
+/// An attack on one end by a peer that knows the session and breaks every rule, driven by the script of a fuzzer.
 struct Attack {
   private var script: Script
   private var layer: LineLayer
@@ -109,7 +109,7 @@ struct Attack {
   private mutating func receive(_ frame: Frame) {
     var wire: [UInt8] = []
     if let session = layer.session, setting & 16 != 0 {
-      // With whatever correction, and then made wrong.
+      // With any strength of correction, and then with errors.
       FrameCodec.write(frame, seal: session.id, into: &scratch)
       CorrectableFrame.encode(
         scratch, Strength(index: Int(script.byte() & 15)), sync: CorrectableFrame.sync(of: session.id), codec: &codec,

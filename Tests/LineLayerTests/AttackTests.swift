@@ -4,9 +4,11 @@ import Testing
 @testable import BywayLineLayer
 
 /// Scripts that a fuzzer kept, and those that have found errors. Fuzz/LineLayer/run searches for more.
-@Suite("Attacks")
+@Suite("Fuzzed peers")
 struct AttackTests {
-  @Test("neither trap nor cost memory", arguments: Vector.all(in: "attacks.txt"))
+  @Test(
+    "a recorded attack by a peer does not trap or make an end exceed its memory limits",
+    arguments: Vector.all(in: "attacks.txt"))
   func replay(_ vector: Vector) {
     vector.bytes("script").withUnsafeBufferPointer { script in
       var attack = Attack(script)
@@ -14,7 +16,7 @@ struct AttackTests {
     }
   }
 
-  @Test("what was found once stays mended") func findings() {
+  @Test("an input that once made the fuzzer fail does not fail again") func findings() {
     for (_, bytes) in FuzzInputs("LineLayer").all {
       bytes.withUnsafeBufferPointer { script in
         var attack = Attack(script)

@@ -3,7 +3,7 @@ import Testing
 @testable import BywayLineLayer
 
 /// Two dialers on one line, each with its OPEN under way.
-@Suite("Both dial")
+@Suite("Two dialers on one line")
 struct BothDialTests {
   private var one = LineLayer(.dialer, configuration: .defaults, at: 0)
   private var other = LineLayer(.dialer, configuration: .defaults, at: 0)
@@ -17,7 +17,7 @@ struct BothDialTests {
     fromOther = other.transmit(at: 0)
   }
 
-  @Test("they tell each other that one has to listen")
+  @Test("if both ends dial and both OPEN frames arrive, each session ends with the reason bothDial")
   mutating func both() {
     one.receive(fromOther, at: 1)
     other.receive(fromOne, at: 1)
@@ -25,20 +25,20 @@ struct BothDialTests {
     #expect(other.takeEvents() == [.ended(.bothDial)])
   }
 
-  @Test("one that only hears of the other knows as well")
+  @Test("if a dialer receives another dialer's OPEN, its session ends with the reason bothDial")
   mutating func hears() {
     one.receive(fromOther, at: 1)
     #expect(one.takeEvents() == [.ended(.bothDial)])
   }
 
-  @Test("one that is only told of it knows as well")
+  @Test("if a dialer receives RESET(both dial), its session ends with the reason bothDial")
   mutating func isTold() {
     other.receive(fromOne, at: 1)
     one.receive(other.transmit(at: 2), at: 2)
     #expect(one.takeEvents() == [.ended(.bothDial)])
   }
 
-  @Test("one that hears itself knows that it does")
+  @Test("if a dialer receives its own OPEN, its session ends with the reason echo")
   mutating func hearsItself() {
     one.receive(fromOne, at: 1)
     #expect(one.takeEvents() == [.ended(.echo)])

@@ -2,8 +2,8 @@ import Testing
 
 @testable import BywayLineLayer
 
-/// A listener with a session that hears damage: of its line, or of another program that tries the line.
-@Suite("Damage between sessions")
+/// A listener with a session that receives damaged bytes, from noise or from a program that tries other rates.
+@Suite("Damaged frames before a new session")
 struct DoubtfulDamageTests {
   private static let id = SessionID(session: 5, incarnation: 7)
   private var layer = LineLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
@@ -20,7 +20,7 @@ struct DoubtfulDamageTests {
         correction: 0), at: 1)
   }
 
-  @Test("damage counts when the session goes on")
+  @Test("a listener counts damaged frames when the session continues after them")
   mutating func goesOn() {
     #expect(layer.statistics.damagedFrames == 0)
     layer.receive(
@@ -31,13 +31,13 @@ struct DoubtfulDamageTests {
     #expect(layer.statistics.damagedFrames == 3)
   }
 
-  @Test("damage counts when the session ends and no other one has begun")
+  @Test("a listener counts damaged frames when the session ends and no other has begun")
   mutating func ends() {
     layer.abort(at: 3)
     #expect(layer.statistics.damagedFrames == 3)
   }
 
-  @Test("damage does not count when another session begins, as the doctor's does after it has tried other rates")
+  @Test("if another session begins, a listener ignores earlier damage, which the doctor causes at other rates")
   mutating func another() {
     open(6)
     #expect(layer.statistics.damagedFrames == 0 && layer.statistics.receivedFrames == 2)
@@ -47,7 +47,7 @@ struct DoubtfulDamageTests {
     #expect(layer.statistics.damagedFrames == 0)
   }
 
-  @Test("damage does not count when a listener is asked for, which begins no session")
+  @Test("if a dialer asks for the listener with OPEN, incarnation 0, a listener does not count the damage before it")
   mutating func question() {
     open(6, incarnation: 0)
     #expect(layer.session?.id == Self.id)
@@ -55,14 +55,14 @@ struct DoubtfulDamageTests {
     #expect(layer.statistics.damagedFrames == 0)
   }
 
-  @Test("the same OPEN again does not excuse damage")
+  @Test("if the same OPEN is repeated, a listener still counts the damage before it")
   mutating func again() {
     open(5)
     layer.abort(at: 3)
     #expect(layer.statistics.damagedFrames == 3)
   }
 
-  @Test("a dialer counts damage at once")
+  @Test("a dialer counts damaged frames at once")
   func dialer() {
     var dialer = LineLayer(.dialer, configuration: .defaults, at: 0)
     dialer.receive([0, 9, 9, 9, 9, 9, 9, 9, 0], at: 2)

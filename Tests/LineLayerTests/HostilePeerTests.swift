@@ -66,7 +66,7 @@ struct HostilePeerTests {
     #expect(session.sending.frames.units <= Unit.largestWindow + 1, comment)
   }
 
-  @Test("gets nowhere with frames at random whose check holds", arguments: 0..<60)
+  @Test("valid frames in random order do not trap or make an end exceed its memory limits", arguments: 0..<60)
   func randomFrames(_ seed: Int) {
     var random = SplitMix64(seed: UInt64(seed))
     var configuration = LineLayerConfiguration.defaults
@@ -83,7 +83,7 @@ struct HostilePeerTests {
       case 1: layer.lineRestored(at: now)
       default: break
       }
-      // Sealed as the session is, so that it is not just damaged.
+      // With the session's seal; otherwise the layer would drop it as damaged.
       layer.receive(Self.random(&random), at: now)
       if Bool.random(using: &random) { layer.send([1, 2, 3]) }
       layer.handleTimeout(at: now)
@@ -94,7 +94,7 @@ struct HostilePeerTests {
     expectBounded(layer, "seed \(seed)")
   }
 
-  @Test("gets nowhere with bytes at random", arguments: 0..<10)
+  @Test("random bytes deliver nothing and do not end the session", arguments: 0..<10)
   func randomBytes(_ seed: Int) {
     var random = SplitMix64(seed: UInt64(seed))
     var layer = Self.listener()
@@ -108,7 +108,7 @@ struct HostilePeerTests {
     #expect(layer.takeEvents().isEmpty && layer.hasSession)
   }
 
-  @Test("makes us keep nothing of a frame without an end")
+  @Test("a frame without an end does not make an end exceed its buffer")
   func endlessFrame() {
     var layer = Self.listener()
     let piece = [UInt8](repeating: 0x55, count: 65_536)
@@ -116,7 +116,7 @@ struct HostilePeerTests {
     #expect(layer.reader.deframer.heldBytes <= layer.reader.deframer.limit && layer.reader.mostHeldBytes < 6400)
   }
 
-  @Test("gets one answer to a flood of polls, and eight to a flood of what is not known")
+  @Test("a flood of POLLs gets one ANSWER, and a flood of POLLs of unknown sessions eight RESETs")
   func floods() {
     var layer = Self.listener()
     for token in 0..<10_000 { layer.receive(.poll(session: 5, token: UInt8(token & 0xFF)), at: 1) }
@@ -125,7 +125,7 @@ struct HostilePeerTests {
     #expect(layer.sentFrames(at: 1).count == 8)
   }
 
-  @Test("replaces one session by another, over and over, and leaves nothing behind")
+  @Test("if a peer opens thousands of sessions, each replaces the one before and no memory is kept")
   func openFlood() {
     var layer = Self.listener()
     for session in 10..<5_000 {
@@ -137,7 +137,7 @@ struct HostilePeerTests {
     expectBounded(layer, "opens")
   }
 
-  @Test("that never opens its window is asked once a second, and gets nothing")
+  @Test("if a peer keeps its window at zero, an end sends one POLL a second and no DATA")
   func zeroWindow() {
     var layer = Self.listener()
     layer.send([UInt8](repeating: 1, count: 10_000))
@@ -163,7 +163,7 @@ struct HostilePeerTests {
   }
 
   @Test(
-    "that acknowledges what it was never sent loses the session",
+    "if a peer acknowledges units that were never sent, the session ends with RESET(aborted)",
     arguments: [(3, []), (2, [1]), (0, [1, 2]), (0, [1, 1, 1]), (30_000, [])] as [(UInt16, [UInt16])])
   func absurdAcknowledgement(_ next: UInt16, _ runs: [UInt16]) {
     var layer = Self.listener()
@@ -177,7 +177,7 @@ struct HostilePeerTests {
     #expect(layer.sentFrames(at: 2) == [.reset(session: 5, reason: .aborted)])
   }
 
-  @Test("can make us hold no more than the window, in as many pieces as it likes")
+  @Test("if a peer sends its DATA in many small pieces, an end keeps no more than the window")
   func manyPieces() {
     var layer = Self.listener { $0.window = 4096 }
     for number in (1...2000).reversed() {
@@ -189,7 +189,9 @@ struct HostilePeerTests {
     #expect(layer.takeEvents().isEmpty)
   }
 
-  @Test("cannot make frames that never end their own overhead", arguments: [0, 1, 65_535] as [UInt16])
+  @Test(
+    "if a peer announces a tiny largest payload, an end still sends up to 64 bytes in a frame",
+    arguments: [0, 1, 65_535] as [UInt16])
   func payloadSizes(_ largest: UInt16) {
     var layer = LineLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
     layer.receive(.open(version: 1, session: Self.id, largestPayload: largest, window: 65_535), at: 0)
@@ -200,7 +202,7 @@ struct HostilePeerTests {
     #expect(layer.statistics.sentFrames <= 1100)
   }
 
-  @Test("an acknowledgement with the longest list is taken, however small the frames are")
+  @Test("an end with small frames accepts an acknowledgement with the longest list")
   func longList() {
     var layer = Self.listener {
       $0.largestPayload = 64

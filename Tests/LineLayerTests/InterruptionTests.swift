@@ -2,15 +2,15 @@ import Testing
 
 @testable import BywayLineLayer
 
-@Suite("An interruption")
+@Suite("Interruptions")
 struct InterruptionTests {
   private static let id = SessionID(session: 5, incarnation: 7)
 
-  /// A listener with a session, on a line of 115,200 baud, and a peer whose frames the test writes.
+  /// A listener with a session on a line of 115,200 baud. The test writes the frames of its peer.
   private struct End {
     var layer: LineLayer
     var now: UInt64 = 0
-    /// Units that the peer has had.
+    /// The number of the first unit that the peer has not received.
     var next: UInt16 = 0
     private(set) var polls: [UInt8] = []
 
@@ -22,8 +22,8 @@ struct InterruptionTests {
       _ = layer.transmit(at: 0)
     }
 
-    /// Lets time pass, and sends whatever is due.
-    /// - Returns: units of data.
+    /// Lets time pass, and sends the frames that are due.
+    /// - Returns: how many units of data were sent.
     mutating func pass(_ milliseconds: Int) -> Int {
       var units = 0
       for _ in 0..<milliseconds {
@@ -37,7 +37,7 @@ struct InterruptionTests {
       return units
     }
 
-    /// The peer says what it has, in answer to the latest poll if there is one.
+    /// Receives an acknowledgement from the peer, as an answer to the latest POLL if there is one.
     mutating func report() {
       let answer = polls.last.map { Acknowledgement.Answer(token: $0, delay: 0) }
       polls = []
@@ -62,15 +62,16 @@ struct InterruptionTests {
   }
 
   enum Kind: CaseIterable {
-    /// Neither end is told.
+    /// Neither end is told of it.
     case silent
-    /// Nor here, and the first that is heard is a question.
+    /// Neither end is told of it, and the first frame after it is a POLL.
     case silentThenAsked
-    /// The line was gone and is back, and the other end has asked before this one could.
+    /// The line is lost and restored, and the peer sends the first POLL.
     case replugged
   }
 
-  @Test("of the line costs what it cost, and frames stay as large as they were", arguments: Kind.allCases)
+  @Test(
+    "after an interruption, an end sends only the lost frames again and keeps its frame size", arguments: Kind.allCases)
   func size(_ kind: Kind) {
     var end = End()
     for _ in 0..<100 {
@@ -81,7 +82,7 @@ struct InterruptionTests {
     let before = end.layer.statistics
     let sized = end.layer.sizer.payload
     #expect(before.framePayload >= 180)
-    // Frames that are sent now are lost, questions included.
+    // From now on all frames are lost, POLLs included.
     end.layer.send([UInt8](repeating: 1, count: 5 * 186))
     switch kind {
     case .silent:
@@ -107,7 +108,7 @@ struct InterruptionTests {
     #expect(end.layer.sizer.payload == sized)
   }
 
-  @Test("ends what it broke off before anything else is said, however short it was")
+  @Test("after an interruption, an end sends a zero first, so that a partial frame ends at its peer")
   func delimiter() {
     var end = End()
     end.layer.send([UInt8](repeating: 1, count: 100))
@@ -117,18 +118,20 @@ struct InterruptionTests {
     let bytes = end.layer.transmit(at: end.now + 1_000_000)
     let said = Wire.frames(in: bytes, seal: Self.id).count
     #expect(said > 0)
-    // The peer has had the beginning of a frame.
+    // The peer has received the beginning of a frame.
     let beginning = Wire.bytes(of: .poll(session: Self.id.session, token: 1)).dropLast(3)
     #expect(Wire.frames(in: beginning + bytes, seal: Self.id).count == said)
   }
 
-  @Test("ends a session at once if nothing in it is worth waiting for", arguments: [false, true])
+  @Test(
+    "if everything worth waiting for is acknowledged, an interruption ends the session at once",
+    arguments: [false, true])
   func expendable(_ isLost: Bool) {
     var end = End()
     end.layer.send([UInt8](repeating: 1, count: 100))
     end.next += UInt16(end.pass(20))
     end.report()
-    // What follows is a farewell.
+    // The following bytes need no acknowledgement.
     end.layer.forgo(after: 100)
     end.layer.send([UInt8](repeating: 2, count: 10))
     _ = end.pass(20)
@@ -137,7 +140,7 @@ struct InterruptionTests {
     #expect(end.ends == [.abortedHere])
   }
 
-  @Test("is waited out by a session that lacks an acknowledgement it is told to wait for")
+  @Test("if required data is not acknowledged, the session survives an interruption")
   func worthWaiting() {
     var end = End()
     end.layer.send([UInt8](repeating: 1, count: 100))
@@ -153,7 +156,7 @@ struct InterruptionTests {
     #expect(end.ends == [.abortedHere])
   }
 
-  @Test("that began before a session was told not to wait ends it too")
+  @Test("if the owner stops waiting during an interruption, the session ends at once")
   func forgoneLater() {
     var end = End()
     end.layer.lineLost(at: end.now)
@@ -162,7 +165,8 @@ struct InterruptionTests {
     #expect(end.ends == [.abortedHere])
   }
 
-  @Test("makes patience start over: silence before an unplug does not count after the replug", arguments: [1, 20])
+  @Test(
+    "after the line is back, patience starts over: silence before the interruption does not count", arguments: [1, 20])
   func patience(_ seconds: Int) {
     var end = End()
     end.report()
@@ -177,7 +181,7 @@ struct InterruptionTests {
     #expect(!end.layer.hasSession)
   }
 
-  @Test("counts as one that the session has outlived when the other end is heard again")
+  @Test("an interruption counts as survived when the peer is heard again")
   func resumes() {
     var end = End()
     end.report()
@@ -192,7 +196,7 @@ struct InterruptionTests {
     }
   }
 
-  @Test("by noise is counted in bytes, as they come")
+  @Test("an end counts the bytes of noise as they arrive")
   func noise() {
     var end = End()
     let before = end.layer.statistics.foreignBytes

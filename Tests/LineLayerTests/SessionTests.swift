@@ -2,12 +2,12 @@ import Testing
 
 @testable import BywayLineLayer
 
-/// A dialer and a listener with nothing between them: what one sends, the other has at once.
+/// A dialer and a listener on a perfect line: each receives at once what the other sends.
 private struct Pair {
   var dialer = LineLayer(.dialer, configuration: .defaults, at: 0)
   var listener = LineLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
   var now: UInt64 = 1_000_000_000
-  /// The events of either end.
+  /// The events of each end.
   var atDialer: [LineLayerEvent] = []
   var atListener: [LineLayerEvent] = []
 
@@ -25,7 +25,7 @@ private struct Pair {
     }
   }
 
-  /// Lets time pass, with whatever falls due.
+  /// Lets time pass, and runs the timers that expire.
   mutating func pass(seconds: Double) {
     let end = now + UInt64(seconds * 1e9)
     exchange()
@@ -55,7 +55,7 @@ private struct Pair {
 
 @Suite("Sessions")
 struct SessionTests {
-  @Test("repeated OPEN and HELLO frames with their copies count as no damage")
+  @Test("repeated OPEN and HELLO frames and their corrected copies do not count as damage")
   func repeatedOpenings() {
     var pair = Pair()
     pair.dialer.open(session: 1, at: pair.now)
@@ -65,7 +65,7 @@ struct SessionTests {
     pair.dialer.receive(hello, at: pair.now)
     pair.exchange()
     #expect(pair.atDialer.contains(.confirmed))
-    // The sender ends what it has sent last with a zero.
+    // The sender ends its last frame with a zero.
     pair.listener.receive(open + [0], at: pair.now)
     pair.dialer.receive(hello + [0], at: pair.now)
     pair.exchange()
@@ -79,7 +79,7 @@ struct SessionTests {
     _ = listener.transmit(at: now)
   }
 
-  @Test("a repeated OPEN starts a listener's keep-alive over")
+  @Test("a repeated OPEN restarts a listener's keep-alive")
   func repeatedOpenIsHeard() {
     var listener = LineLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
     Self.open(1, at: &listener, 1_000_000_000)
@@ -88,7 +88,7 @@ struct SessionTests {
     #expect(listener.nextDeadline == 45_000_000_000)
   }
 
-  @Test("an end remembers the last 16 sessions that are over")
+  @Test("a listener remembers the reasons of the last 16 ended sessions")
   func remembered() {
     var listener = LineLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
     for session in 1...17 as ClosedRange<UInt32> {
@@ -101,7 +101,7 @@ struct SessionTests {
     }
   }
 
-  @Test("a dialer whose line did not come back asks again who is there")
+  @Test("if its line was lost for the grace time, a dialer forgets the listener's incarnation")
   func forgets() {
     var pair = Pair.opened()
     pair.dialer.lineLost(at: pair.now)
@@ -117,7 +117,7 @@ struct SessionTests {
     #expect(id == SessionID(session: 2, incarnation: 0))
   }
 
-  @Test("the closing time does not fire while an end waits for nothing but its own acknowledgement to go out")
+  @Test("the closing time does not end a session while an end still has to send an acknowledgement")
   func waitsForItself() {
     var listener = LineLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
     Self.open(1, at: &listener, 1)
@@ -131,7 +131,7 @@ struct SessionTests {
     #expect(!sent.isEmpty && !listener.hasSession && listener.takeEvents().last == .ended(.finished))
   }
 
-  @Test("a dialer asks who is there, and then begins")
+  @Test("if a dialer does not know the listener's incarnation, it asks for it and then opens a session")
   func asks() {
     var pair = Pair()
     _ = pair.listener.transmit(at: 0)
@@ -143,7 +143,7 @@ struct SessionTests {
     #expect(pair.dialer.session?.id == SessionID(session: 5, incarnation: 7))
   }
 
-  @Test("a dialer that knows the listener sends its data with the opening")
+  @Test("if a dialer knows the listener's incarnation, it sends DATA together with OPEN")
   func zeroRoundTrips() {
     var pair = Pair()
     pair.exchange()
@@ -157,7 +157,7 @@ struct SessionTests {
     #expect(pair.dialer.session?.sending.peerLargestPayload == 2048)
   }
 
-  @Test("a dialer sends no more than is sure to be taken before it has heard of the window")
+  @Test("before it knows the listener's window, a dialer sends at most 4,096 bytes")
   func initialWindow() {
     var pair = Pair()
     pair.exchange()
@@ -169,7 +169,7 @@ struct SessionTests {
     #expect(pair.atListener.map(\.bytes.count).reduce(0, +) == 100_000)
   }
 
-  @Test("an opening that is lost is repeated, and nothing is delivered twice")
+  @Test("if OPEN is lost, a dialer repeats it, and no data is delivered twice")
   func lostOpening() {
     var pair = Pair()
     pair.exchange()
@@ -180,7 +180,7 @@ struct SessionTests {
     #expect(pair.atListener == [.ready, .confirmed, .received([1, 2, 3])])
   }
 
-  @Test("a dialer gives up after five seconds without an answer, and tells those who may hear it")
+  @Test("if no listener answers for five seconds, a dialer gives up and sends RESET(silence)")
   func nobodyThere() {
     var dialer = LineLayer(.dialer, configuration: .defaults, at: 0)
     dialer.open(session: 5, at: 0)
@@ -203,7 +203,7 @@ struct SessionTests {
     #expect(dialer.nextDeadline == nil)
   }
 
-  @Test("both ends learn of the end, whichever ends first", arguments: [true, false])
+  @Test("both ends finish the session, whichever of them finishes first", arguments: [true, false])
   func end(_ dialerFirst: Bool) {
     var pair = Pair.opened()
     pair.dialer.send([1])
@@ -217,7 +217,7 @@ struct SessionTests {
     #expect(pair.dialer.nextDeadline == nil && pair.listener.nextDeadline == nil)
   }
 
-  @Test("an end whose last acknowledgement was lost hears that all is well")
+  @Test("if an end's last acknowledgement was lost, its peer still learns that the session finished")
   func lostLastAcknowledgement() {
     var pair = Pair.opened()
     pair.dialer.finish()
@@ -231,7 +231,7 @@ struct SessionTests {
     #expect(pair.atListener == [.finished, .ended(.finished)])
   }
 
-  @Test("after a silence a dialer asks anew who is there, and commits nothing to who was")
+  @Test("after a session ends in silence, a dialer asks for the incarnation before it sends data")
   func asksAgain() {
     var pair = Pair.opened()
     pair.dialer.send([1])
@@ -251,7 +251,7 @@ struct SessionTests {
     #expect(pair.atDialer == [.ready, .confirmed])
   }
 
-  @Test("an end that has data unacknowledged does not take silence for a good end")
+  @Test("if data is unacknowledged, an end reports silence as a failure after 30 s")
   func silenceWithData() {
     var pair = Pair.opened()
     pair.listener.finish()
@@ -270,14 +270,14 @@ struct SessionTests {
     #expect(pair.now - start >= 30_000_000_000)
   }
 
-  @Test("an owner that leaves does not take from the other end what it still lacks, however quiet that is")
+  @Test("if its owner closes the session, an end still retransmits lost data, even after seconds of silence")
   func leaving() {
     var pair = Pair.opened()
     pair.listener.finish()
     pair.exchange()
     pair.dialer.send([UInt8](repeating: 7, count: 17))
     pair.dialer.close(at: pair.now)
-    // All frames that are sent now are lost, questions included.
+    // From now on all frames are lost, POLLs included.
     let start = pair.now
     _ = pair.dialer.transmit(at: pair.now)
     while pair.now < start + 3_000_000_000, let next = pair.dialer.nextDeadline {
@@ -290,7 +290,7 @@ struct SessionTests {
     #expect(pair.atDialer.last == .ended(.finished))
   }
 
-  @Test("an owner that leaves waits five seconds for an end that lacks nothing and goes on talking")
+  @Test("if the peer has everything but does not finish, a closed session ends after five seconds")
   func leavingTalker() {
     var pair = Pair.opened()
     pair.dialer.send([1])
@@ -302,7 +302,7 @@ struct SessionTests {
     #expect(pair.atListener == [.received([1]), .finished, .ended(.aborted)])
   }
 
-  @Test("an owner that leaves waits no longer for an end that answers and takes nothing")
+  @Test("if the peer answers but accepts no data, a closed session ends after five seconds")
   func leavingBlocked() {
     var pair = Pair.opened()
     let window = LineLayerConfiguration.defaults.window
@@ -315,7 +315,7 @@ struct SessionTests {
     #expect(pair.atDialer == [.ended(.abortedHere)])
   }
 
-  @Test("an end is told that the other has given up")
+  @Test("if one end aborts the session, its peer is told")
   func abort() {
     var pair = Pair.opened()
     pair.listener.abort(at: pair.now)
@@ -324,7 +324,7 @@ struct SessionTests {
     #expect(pair.atDialer == [.ended(.aborted)])
   }
 
-  @Test("a question finds out that a session was given up while its RESET was lost", arguments: [true, false])
+  @Test("if RESET was lost, the peer learns from its next POLL that the session was aborted", arguments: [true, false])
   func unheardAbort(_ atDialer: Bool) {
     var pair = Pair.opened()
     if atDialer { pair.dialer.abort(at: pair.now) } else { pair.listener.abort(at: pair.now) }
@@ -334,7 +334,7 @@ struct SessionTests {
     #expect((atDialer ? pair.atListener : pair.atDialer) == [.ended(.aborted)])
   }
 
-  @Test("a dialer knows at once that the listener was restarted")
+  @Test("a dialer learns from HELLO that the listener was restarted")
   func listenerRestarts() {
     var pair = Pair.opened()
     pair.listener = LineLayer(.listener(incarnation: 8), configuration: .defaults, at: pair.now)
@@ -344,7 +344,7 @@ struct SessionTests {
     #expect(pair.atListener == [.ready, .confirmed])
   }
 
-  @Test("a dialer finds out by its next data, where it has missed the listener's greeting")
+  @Test("if a dialer has missed HELLO, it learns from its next DATA that the listener was restarted")
   func missedGreeting() {
     var pair = Pair.opened()
     pair.listener = LineLayer(.listener(incarnation: 8), configuration: .defaults, at: pair.now)
@@ -355,7 +355,7 @@ struct SessionTests {
     #expect(pair.atListener.isEmpty)
   }
 
-  @Test("a listener gives a new session to a dialer that was restarted, and ends the old one")
+  @Test("if a restarted dialer opens a session, the listener ends the old session and accepts the new one")
   func dialerRestarts() {
     var pair = Pair.opened()
     pair.dialer = LineLayer(.dialer, configuration: .defaults, at: pair.now)
@@ -366,7 +366,7 @@ struct SessionTests {
     #expect(pair.atDialer == [.ready, .confirmed, .received([1])])
   }
 
-  @Test("what was sent to a listener that died never reaches its successor")
+  @Test("data for a listener that was restarted never reaches the new program")
   func successor() {
     var pair = Pair()
     pair.exchange()
@@ -378,7 +378,7 @@ struct SessionTests {
     #expect(pair.atDialer == [.ready, .ended(.peerRestarted)])
   }
 
-  @Test("stale bytes of an earlier session reach no later one", arguments: [true, false])
+  @Test("late frames of an earlier session are not delivered in a later one", arguments: [true, false])
   func staleBytes(_ sameSession: Bool) {
     var pair = Pair.opened()
     pair.dialer.send(Array("stale".utf8))
@@ -390,14 +390,14 @@ struct SessionTests {
     pair.listener.receive(stale, at: pair.now)
     pair.exchange()
     if sameSession {
-      // The same session goes on at the listener: what fits into it is its own.
+      // At the listener the same session continues, so it may deliver the data.
       #expect(pair.atListener.allSatisfy { $0.bytes.isEmpty || $0.bytes == Array("stale".utf8) })
     } else {
       #expect(pair.atListener.isEmpty)
     }
   }
 
-  @Test("a session that is over cannot be opened again by the bytes that opened it")
+  @Test("a replayed OPEN of an ended session is answered with RESET, and opens none")
   func replayedOpening() {
     var pair = Pair()
     pair.exchange()
@@ -414,7 +414,9 @@ struct SessionTests {
     #expect(pair.listener.sentFrames(at: pair.now) == [.reset(session: 5, reason: .aborted)])
   }
 
-  @Test("goes on after the line was gone, with nothing lost and nothing twice", arguments: [0.5, 29])
+  @Test(
+    "after the line was lost for less than the grace time, a session resumes without loss or duplicates",
+    arguments: [0.5, 29])
   func resume(_ seconds: Double) {
     var pair = Pair.opened()
     pair.dialer.send([1, 2, 3])
@@ -433,7 +435,7 @@ struct SessionTests {
     #expect(pair.atDialer == [interrupted, .resumed, .received([4, 5, 6])])
   }
 
-  @Test("ends when the line does not come back, and tells the other end once it does")
+  @Test("if the line is lost for the grace time, the session ends, and the peer is told once the line is back")
   func graceOver() {
     var pair = Pair.opened()
     pair.listener.lineLost(at: pair.now)
@@ -447,7 +449,7 @@ struct SessionTests {
     #expect(pair.atDialer.last == .ended(.aborted) || pair.atDialer.last == .ended(.silence))
   }
 
-  @Test("an end of another version is told so")
+  @Test("if the peer speaks another version, a listener sends RESET(version) and a dialer ends its session")
   func versions() {
     var listener = LineLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
     _ = listener.transmit(at: 0)
@@ -458,13 +460,14 @@ struct SessionTests {
     dialer.open(session: 5, at: 0)
     dialer.receive(.hello(version: 2, incarnation: 7, largestPayload: 64), at: 1)
     #expect(dialer.takeEvents() == [.ended(.version(2))])
-    // A RESET does not say which.
+    // A RESET does not contain the version.
     dialer.open(session: 6, at: 2)
     dialer.receive(.reset(session: 6, reason: .version), at: 3)
     #expect(dialer.takeEvents() == [.ended(.version(nil))])
   }
 
-  @Test("a reader that stops stops the other end, and goes on where it stopped", arguments: [false, true])
+  @Test(
+    "if a reader stops, the sender stops at the window, and both resume when it reads again", arguments: [false, true])
   func slowReader(_ isUpdateLost: Bool) {
     var pair = Pair.opened()
     let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 / 3) }
@@ -482,7 +485,7 @@ struct SessionTests {
     #expect(received == Array(bytes[..<received.count]))
   }
 
-  @Test("a window that closed for the last byte opens again although its opening was lost")
+  @Test("if the update that reopens a full window was lost, the sender asks and can send again")
   func lostUpdateWithNothingPending() {
     var pair = Pair.opened()
     let window = LineLayerConfiguration.defaults.window
@@ -495,7 +498,7 @@ struct SessionTests {
     #expect(pair.dialer.room(at: pair.now) > 0)
   }
 
-  @Test("acknowledgements that ride on data do not widen the window")
+  @Test("acknowledgements in DATA frames do not extend the window")
   func ridingAcknowledgements() {
     var pair = Pair.opened()
     for _ in 0..<300 {

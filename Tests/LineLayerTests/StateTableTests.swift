@@ -3,7 +3,7 @@ import Testing
 @testable import BywayLineLayer
 
 /// The table in section 8 of docs/wire-protocol.md, row by row.
-@Suite("Every state, every frame")
+@Suite("State table of the protocol")
 struct StateTableTests {
   enum State: CaseIterable {
     case waiting, listening, none, asking, opening, open
@@ -110,7 +110,9 @@ struct StateTableTests {
     }
   }
 
-  @Test("does what docs/wire-protocol.md says", arguments: State.allCases, frames.indices)
+  @Test(
+    "each frame in each state has the effect that docs/wire-protocol.md states", arguments: State.allCases,
+    frames.indices)
   func table(_ state: State, _ index: Int) {
     let (name, frame, seal) = Self.frames[index]
     var layer = Self.layer(in: state)
@@ -150,9 +152,9 @@ struct StateTableTests {
     }
   }
 
-  @Test("takes a frame with correction as one without, in a session", arguments: State.allCases)
+  @Test("in a session, a frame with correction has the same effect as one without", arguments: State.allCases)
   func correction(_ state: State) {
-    let poll = Mendable.bytes(of: .poll(session: 5, token: 3), Strength(index: 2), seal: Self.own) + [0]
+    let poll = CorrectionCodec.bytes(of: .poll(session: 5, token: 3), Strength(index: 2), seal: Self.own) + [0]
     var layer = Self.layer(in: state)
     layer.receive(poll, at: 1)
     let sent = layer.sentFrames(at: 1)
@@ -167,7 +169,7 @@ struct StateTableTests {
     #expect(report.answer == .init(token: 3, delay: 0))
   }
 
-  @Test("a dialer that is told who listens, before it opens, needs not ask")
+  @Test("if a dialer hears HELLO before it opens a session, it does not ask for the incarnation")
   func keepsIncarnation() {
     var layer = Self.layer(in: .none)
     layer.receive(.hello(version: 1, incarnation: 8, largestPayload: 100), at: 1)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Test vectors")
 struct VectorTests {
-  @Test("are all there")
+  @Test("each file of test vectors has its entries")
   func count() {
     #expect(Vector.all(in: "frames.txt").count >= 20)
     #expect(Vector.all(in: "cobs.txt").count >= 16)
@@ -14,19 +14,19 @@ struct VectorTests {
     #expect(Vector.all(in: "attacks.txt").count >= 40)
   }
 
-  @Test("every frame is written as its vector says", arguments: Vector.all(in: "frames.txt"))
+  @Test("the codec encodes each frame as its vector states", arguments: Vector.all(in: "frames.txt"))
   func encoding(_ vector: Vector) throws {
     let frame = try #require(vector.frame)
     #expect(Wire.bytes(of: frame, seal: vector.seal) == vector.bytes("wire"))
   }
 
-  @Test("every frame is read as its vector says", arguments: Vector.all(in: "frames.txt"))
+  @Test("the codec decodes each frame as its vector states", arguments: Vector.all(in: "frames.txt"))
   func decoding(_ vector: Vector) throws {
     let frame = try #require(vector.frame)
     #expect(Wire.frames(in: vector.bytes("wire"), seal: vector.seal) == [frame])
   }
 
-  @Test("COBS is as its vectors say", arguments: Vector.all(in: "cobs.txt"))
+  @Test("COBS encodes and decodes as its vectors state", arguments: Vector.all(in: "cobs.txt"))
   func cobs(_ vector: Vector) {
     var wire: [UInt8] = []
     COBS.encode(vector.bytes("plain"), into: &wire)
@@ -36,7 +36,7 @@ struct VectorTests {
     #expect(wire == vector.bytes("plain"))
   }
 
-  @Test("a stream is put together as its vector says", arguments: Vector.all(in: "streams.txt"))
+  @Test("the receive window assembles each stream as its vector states", arguments: Vector.all(in: "streams.txt"))
   func streams(_ vector: Vector) throws {
     let window = try #require(vector.values["window"].flatMap { Int($0) })
     var receive = ReceiveWindow(capacity: window * Unit.size)
@@ -55,12 +55,12 @@ struct VectorTests {
       "next=\(arrivals.next) runs=\(runs) finished=\(receive.isFinished ? "yes" : "no")" == vector.values["state"])
   }
 
-  @Test("what is not a frame is dropped", arguments: Vector.all(in: "damaged.txt"))
+  @Test("the codec drops each damaged frame of the vectors", arguments: Vector.all(in: "damaged.txt"))
   func damaged(_ vector: Vector) {
     #expect(Wire.frames(in: vector.bytes("wire"), seal: vector.seal).isEmpty)
   }
 
-  @Test("hold for an implementation in another language")
+  @Test("the implementation in Python passes the same vectors")
   func otherLanguage() throws {
     let python = Process()
     python.executableURL = URL(fileURLWithPath: "/usr/bin/env")

@@ -1,6 +1,6 @@
 @testable import BywayLineLayer
 
-/// Frames to bytes and back, as another program at the line would have them.
+/// An encoder and a decoder of frames, for the peer of a tested end.
 enum Wire {
   static func bytes(of frame: Frame, seal: SessionID? = nil) -> [UInt8] {
     var scratch: [UInt8] = []
@@ -9,7 +9,7 @@ enum Wire {
     return output
   }
 
-  /// A body of one's own, with a check that holds.
+  /// Returns a frame with any body, and a valid check.
   static func bytes(ofBody body: [UInt8], seal: SessionID? = nil) -> [UInt8] {
     var checksum = CRC32C()
     if let seal, let kind = body.first, kind >= 0x40 {
@@ -40,20 +40,20 @@ extension LineLayer {
     return events
   }
 
-  /// Everything that it wants to send now.
+  /// Returns all bytes that it wants to send now.
   mutating func transmit(at now: UInt64) -> [UInt8] {
     var output: [UInt8] = []
     while nextTransmit(at: now, into: &output) {}
     return output
   }
 
-  /// The same as frames; what is sealed, for `seal` or the session that there is.
+  /// Returns all frames that it wants to send now. Sealed frames are those of `seal` or the current session.
   mutating func sentFrames(at now: UInt64, seal: SessionID? = nil) -> [Frame] {
     let seal = seal ?? session?.id
     return Wire.frames(in: transmit(at: now), seal: seal)
   }
 
-  /// A frame has come, sealed for the session that there is.
+  /// Receives a frame that is sealed for `seal` or the current session.
   mutating func receive(_ frame: Frame, seal: SessionID? = nil, at now: UInt64) {
     receive(Wire.bytes(of: frame, seal: seal ?? session?.id), at: now)
   }

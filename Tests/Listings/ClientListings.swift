@@ -9,7 +9,7 @@ import Logging
 import SerialTransport
 import UnixTransport
 
-// What texts show of the client's side and no example has. Compiled, and never run.
+// Listings of the documentation about clients that no example contains. They are compiled, and never run.
 
 /// docs/features.md
 func fiveLines() async throws {

@@ -1,7 +1,7 @@
 import BywayLineDevices
 import BywayLineEmulation
 
-// What texts show of emulated lines and no example or test has. Compiled, and never run.
+// Listings of the documentation about emulated lines that no example or test contains. They are compiled, and never run.
 
 /// docs/testing-with-bad-lines.md
 func inVirtualTime() -> [UInt8] {

@@ -3,7 +3,7 @@
  * Two ends, a line that loses, duplicates and damages frames, cuts of the line, and restarts of either end. A damaged frame fails
  * its check, which is the same as a loss. A line does not reorder. Each end sends UNITS units and then an empty last frame.
  *
- * A DATA frame carries its unit's number and, as a ghost, the session that it was made for. What the model leaves out: window and
+ * A DATA frame carries its unit's number and, as a ghost, the session that it was made for. The model leaves out window and
  * selective acknowledgement (section 4), error correction (section 7), and the length of time. A timer fires when nothing else can
  * happen, so questions come before keep-alive, and frames on their way before both.
  *
@@ -62,9 +62,9 @@ typedef End {
 End d, l;
 
 byte incarnation = 1;               /* of the listener */
-byte known;                         /* the dialer's idea of it; 0: none */
+byte known;                         /* the incarnation that the dialer knows; 0: none */
 byte begun;                         /* sessions that the dialer has begun */
-mtype dialerReason[SESSIONS];       /* why a session is over that this end remembers; 0: not remembered */
+mtype dialerReason[SESSIONS];       /* the reasons of remembered ended sessions; 0: not remembered */
 mtype listenerReason[SESSIONS];
 
 /* Ghosts. */
@@ -91,7 +91,7 @@ byte losses = LOSSES;
 #define isCurious(e) (e.phase != IDLE && e.isLineUp && (e.phase != CONFIRMED || e.sent != e.acknowledged || e.unanswered > 0))
 #define maySend(e) (e.isLineUp && (e.phase == OPENING || e.phase == CONFIRMED) && e.sent < ALL && e.unanswered < HOLD)
 
-/* A frame that finds the line full is lost, as in a driver that overruns. */
+/* If the line is full, a frame is lost, as in a driver that overruns. */
 #define say(LINE, E, KIND, S, I, N, WHY) \
   if \
   :: E.isLineUp && nfull(LINE) -> LINE!KIND, S, I, N, WHY \
@@ -129,7 +129,7 @@ REMEMBER(why); \
   fi; \
   over(l)
 
-/* ACK or ANSWER: after an answer whatever is not acknowledged is lost, and is sent again. */
+/* ACK or ANSWER: after an answer, everything unacknowledged counts as lost and is sent again. */
 #define acknowledge(e, next, isAnswer) \
   e.unanswered = 0; \
   if \
@@ -159,7 +159,7 @@ proctype Dialer() {
       fi;
       begun++; say(toListener, d, OPEN, d.session, known, 0, 0) }
   :: atomic { maySend(d) && nfull(toListener) -> toListener!DATA, d.session, known, d.sent, 0; d.sent++ }
-  /* Losses and duplicates of what is on its way here. */
+  /* Losses and duplicates of frames on their way to this end. */
   :: atomic { d.isLineUp && nempty(toDialer) && MAY_LOSE -> toDialer?kind, s, i, n, why; LOSE }
   :: atomic { d.isLineUp && toDialer?[kind, s, i, n, why] ->
       if
@@ -316,7 +316,7 @@ proctype Listener() {
   :: atomic { aborts > 0 && l.phase == CONFIRMED -> aborts--;
       say(toDialer, l, RESET, l.session, 0, 0, ABORTED); listenerOver(ABORTED) }
   :: atomic { !l.isLineUp && l.phase != IDLE -> listenerOver(ABORTED) }
-  /* Another program with another incarnation; what is in the drivers' buffers stays. */
+  /* A new program with a new incarnation; the bytes in the drivers' buffers stay. */
   :: atomic { listenerRestarts > 0 && begun > 0 -> listenerRestarts--;
       over(l); incarnation++; n = 0;
       do
@@ -328,7 +328,7 @@ proctype Listener() {
   od
 }
 
-/* Unplugs the line, and plugs it in again: each end notices by itself, and what is on its way arrives or not. */
+/* Unplugs the line, and plugs it in again: each end notices by itself, and frames on their way arrive or not. */
 proctype Cable() {
   mtype kind, why; byte s, i, n;
   do

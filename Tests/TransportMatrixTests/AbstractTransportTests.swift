@@ -7,7 +7,7 @@ import UnixTransport
 /// The example of docs/writing-a-transport.md. Here so that nothing else runs at the same time.
 extension TransportMatrixTests {
   @Suite(.serialized) struct AbstractTransportTests {
-    @Test("is a transport", arguments: TransportCompatibility.Check.allCases)
+    @Test("the transport passes the compatibility kit", arguments: TransportCompatibility.Check.allCases)
     func passes(_ check: TransportCompatibility.Check) async throws {
       var kit = TransportCompatibility(
         AbstractTransport(), farEnd: .listener { try LinkAddress("abstract:kit-\(getpid())") })

@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test(
-    "a port whose device does not answer is listed after 1.5 s, by its adapter's name", arguments: [true, false])
+    "if its device does not answer, a port is listed after 1.5 s by its adapter's name", arguments: [true, false])
   func unanswered(_ answersLater: Bool) throws {
     var ports = DiscoveredPorts(reserved: [])
     ports.list([port(0)], from: 0, at: Self.start)

@@ -121,7 +121,7 @@ import Testing
     #expect(aggregator.take().count == 2)
   }
 
-  @Test("uses that were only counted so far are logged as a number when the log ends")
+  @Test("when the log ends, uses that were counted and not yet logged are logged as a number")
   func countedAtTheEnd() throws {
     var aggregator = AuditAggregator()
     for number in 0..<100 {

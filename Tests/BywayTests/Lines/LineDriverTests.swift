@@ -28,7 +28,7 @@ import Testing
     #expect(rig.near.reader.bytes == down)
   }
 
-  @Test("one direction of a line can end while the other continues")
+  @Test("a line can end in one direction while the other continues")
   func halfClosure() throws {
     _ = rig.near.write(pattern(1000))
     rig.near.channel?.close(mode: .output, promise: nil)
@@ -103,7 +103,7 @@ import Testing
     #expect(rig.far.reader.bytes == bytes)
   }
 
-  @Test("a writer is asked for bytes only when the line is about to send them")
+  @Test("the driver asks for bytes only when the line is about to send them")
   func room() throws {
     let channel = try #require(rig.near.channel)
     #expect(channel.isWritable && channel.room > 0)
@@ -200,7 +200,7 @@ import Testing
     #expect(rig.far.reader.events.contains { $0.hasPrefix("error") })
   }
 
-  @Test("an idle session sends only its periodic queries")
+  @Test("an idle session sends only its periodic POLLs")
   func idle() throws {
     try rig.run(for: .seconds(5))
     let before = rig.near.driver.layer.statistics.sentBytes + rig.far.driver.layer.statistics.sentBytes

@@ -8,7 +8,7 @@ import Testing
 @testable import Byway
 
 /// A device with two lines, in virtual time; the better one is unplugged or silent.
-@Suite("Serial line among several links", .timeLimit(.minutes(1))) struct LineFailoverTests {
+@Suite("Serial line as one of several links", .timeLimit(.minutes(1))) struct LineFailoverTests {
   private final class World {
     var loop: EmbeddedEventLoop?
     var answer = RiggedOrigin.Answer.answers(after: .zero)
@@ -118,7 +118,7 @@ import Testing
     for response in requests { #expect(try #require(response.end) - cut <= .seconds(3)) }
   }
 
-  @Test("a slow line stays in use while it responds")
+  @Test("a slow line stays in use as long as its peer responds")
   func slow() throws {
     world.answer = .answers(after: .seconds(20))
     let response = begin()

@@ -126,7 +126,7 @@ import Testing
 
   // MARK: Writing
 
-  @Test("writes complete in order as they are sent")
+  @Test("writes complete in order when their bytes have been sent")
   func writes() {
     carrier.keeps = true
     let (first, second) = (write("123"), write("4567"))

@@ -87,7 +87,7 @@ import Testing
     #expect(budget.held == 950_000 && budget.refused == 3)
   }
 
-  @Test("a holder without anything to release is asked once, and others are asked next")
+  @Test("a holder without anything to release is asked once, and then others are asked")
   func nothingToGive() {
     let eventLoop = EmbeddedEventLoop()
     let budget = MemoryBudget(limit: 100_000)
@@ -107,7 +107,7 @@ import Testing
     #expect(holder.exchanges.isEmpty && budget.held == 0)
   }
 
-  @Test("bytes that have not moved for two seconds are released before others, however many those are")
+  @Test("beyond the limit, bytes that have not moved for two seconds are released before any others")
   func stuck() {
     let now = NIODeadline.uptimeNanoseconds(0) + .seconds(100)
     let moving = HeldRank(bytes: 4 << 20, movedAt: now - .seconds(1), now: now)
@@ -119,7 +119,7 @@ import Testing
     #expect([moving, nothing].max() == moving)
   }
 
-  @Test("above three quarters of the budget nothing is allocated ahead, and holders above their share are stopped")
+  @Test("above three quarters of the budget nothing is read ahead, and holders above their share are stopped")
   func tight() {
     let budget = MemoryBudget(limit: 1_000_000)
     let lenient = ReadAhead(lending: budget)
@@ -247,7 +247,8 @@ import Testing
     #expect(trims.value.load(ordering: .relaxed) == 2)
   }
 
-  @Test("memory that was held again before the system got the freed part is returned later") func trimAgain() {
+  @Test("if memory is used again before its freed part was returned, it is returned when it is freed again")
+  func trimAgain() {
     let eventLoop = EmbeddedEventLoop()
     let trims = Counter()
     let budget = MemoryBudget(limit: 100 << 20, trim: MemoryTrim { trims.value.add(1, ordering: .relaxed) })

@@ -19,7 +19,7 @@ import Testing
     try await server.watch.until("nothing is held") { budget.held == 0 }
   }
 
-  @Test("answers an unread upload with 503 when memory is used up, and releases its bytes")
+  @Test("an unread upload gets 503 when memory is used up, and its bytes are released")
   func upload() async throws {
     let budget = MemoryBudget(limit: 100_000)
     let server = try await HTTP1ServerFixture(memory: budget)
@@ -60,7 +60,7 @@ import Testing
     #expect(budget.held < 1000)
   }
 
-  @Test("a head counts while its exchange runs, and is released afterwards")
+  @Test("a head counts as memory while its exchange runs, and is released afterwards")
   func head() async throws {
     let budget = MemoryBudget(limit: 1 << 20)
     let server = try await HTTP1ServerFixture(memory: budget)
@@ -70,7 +70,7 @@ import Testing
     try await expectRelease(of: budget, after: exchange, of: server)
   }
 
-  @Test("trailers of a request count until the response has ended")
+  @Test("trailers of a request count as memory until the response has ended")
   func requestTrailers() async throws {
     let budget = MemoryBudget(limit: 1 << 20)
     let server = try await HTTP1ServerFixture(memory: budget)
@@ -84,7 +84,7 @@ import Testing
     try await expectRelease(of: budget, after: exchange, of: server)
   }
 
-  @Test("the rest of a complete response counts while its client does not read, and is dropped when memory is used up")
+  @Test("the rest of a complete response counts as memory while its client does not read, and may be dropped")
   func unreadRest() async throws {
     let budget = MemoryBudget(limit: 64 << 20)
     let server = try await HTTP1ServerFixture(memory: budget)
@@ -110,7 +110,7 @@ import Testing
     #expect(budget.held == 0)
   }
 
-  @Test("an incomplete head counts, although no request has begun")
+  @Test("an incomplete head counts as memory, although no request has begun")
   func incompleteHead() async throws {
     let budget = MemoryBudget(limit: 1 << 20)
     let server = try await HTTP1ServerFixture(memory: budget)
@@ -124,7 +124,7 @@ import Testing
     try await server.watch.until("nothing is held") { budget.held == 0 }
   }
 
-  @Test("stops reading a client that holds more than its share while memory is short, and reads on when there is room")
+  @Test("while memory is short, a client above its share is not read from, until there is room again")
   func paused() async throws {
     // Four accounts have a share of 225,000 bytes each. A request alone would be read up to 262,144.
     let budget = MemoryBudget(limit: 1_200_000)
@@ -154,7 +154,7 @@ import Testing
     #expect(budget.refused == 0)
   }
 
-  @Test("the read buffers that a channel keeps take at most 128 KiB") func readBuffers() throws {
+  @Test("the read buffers of a channel take at most 128 KiB") func readBuffers() throws {
     let channel = EmbeddedChannel()
     try channel.prepareForHandover().wait()
     var reads: (any RecvByteBufferAllocator)?

@@ -233,7 +233,7 @@ import Testing
     #expect(bench.pool.dialing == 1)
   }
 
-  @Test("the first attempt ends before the patience of its request, later ones get the full time")
+  @Test("the first attempt ends half a second before its request's link timeout, and later ones get ten seconds")
   func timeToConnect() {
     var bench = PoolBench<ManyAtOnce>(links: 1)
     bench.arrive()
@@ -245,7 +245,7 @@ import Testing
 
   private static let missing = BywayError(.linkUnavailable, Diagnosis(.noProgram, "missing"))
 
-  @Test("after a failure that waiting cannot heal, exchanges fail at once, until an attempt succeeds")
+  @Test("after a failure that waiting cannot repair, requests fail at once until an attempt succeeds")
   func lastingFailure() {
     var many = PoolBench<ManyAtOnce>(links: 1)
     many.arrive()
@@ -284,7 +284,7 @@ import Testing
 
   // MARK: Trials
 
-  @Test("a link that does not answer its first PING gives way to the next link")
+  @Test("a link that does not answer its first PING is replaced by the next link")
   func silentLink() {
     var scene = Self.sharedScene("opening")
     let connection = scene.connection
@@ -325,7 +325,7 @@ import Testing
     #expect(scene.bench.pool.current === better && scene.bench.take() == ["use"])
   }
 
-  @Test("a connection whose line stays away for a second is given up where there is another link")
+  @Test("a connection whose line is away for a second is abandoned if there is another link")
   func lineStaysAway() {
     var scene = Self.sharedScene("open")
     let connection = scene.connection
@@ -343,7 +343,7 @@ import Testing
     PoolBench<ManyAtOnce>(links: 1, isAwaited: true) { $0.sharing = sharing }
   }
 
-  @Test("the latest gateway that has dialed and answers gets the requests, the earlier one stands by")
+  @Test("the gateway that dialed last and answers gets the requests, and earlier ones are kept in reserve")
   func newestGateway() {
     var bench = Self.gateways(.newest)
     let (first, second) = (FakeConnection<ManyAtOnce>("first"), FakeConnection<ManyAtOnce>("second"))
@@ -364,14 +364,14 @@ import Testing
     #expect(bench.lastSent === first && bench.pool.ready.count == 1)
   }
 
-  @Test("at most seven gateways stand by")
+  @Test("at most seven gateways are kept in reserve")
   func mostGateways() {
     var bench = Self.gateways(.newest)
     for _ in 0..<12 { bench.event { $0.adopt(FakeConnection<ManyAtOnce>(), at: $2) } }
     #expect(bench.pool.ready.count == 8 && bench.take().count { $0 == "close" } == 4)
   }
 
-  @Test("gateways that share requests get them by load, and one that fails requests gets them last")
+  @Test("with balancing, requests go to the gateway with the lowest load, and to one that fails requests last")
   func balances() {
     var bench = Self.gateways(.balanced)
     let connections = ["first", "second"].map { FakeConnection<ManyAtOnce>($0) }
@@ -407,7 +407,7 @@ import Testing
 
   // MARK: Ends
 
-  @Test("no timer of a pool runs after it is shut down", arguments: ["opening", "pausing", "proving", "open"])
+  @Test("after a shutdown, a pool has no running timer", arguments: ["opening", "pausing", "proving", "open"])
   func noTimers(_ state: String) {
     var scene = Self.sharedScene(state)
     scene.bench.arrive()

@@ -10,7 +10,7 @@ import Testing
 
   private func table(_ count: Int) -> LinkTable { LinkTable(count: count, at: start) }
 
-  @Test("the best link that has not failed is next, then the best of the failed ones")
+  @Test("the best link that has not failed is dialed next, and then the best of the failed ones")
   func order() {
     var table = table(3)
     #expect(table.next(without: [], at: start) == 0)
@@ -69,7 +69,7 @@ import Testing
     #expect(table.trial(of: 0) == .seconds(3))
   }
 
-  @Test("the time since which a link is in its state does not change with each failed attempt")
+  @Test("further failed attempts do not change the time since which a link is down")
   func since() throws {
     var table = table(2)
     table.failed(0, error, at: start + .seconds(1), fraction: 1)

@@ -144,7 +144,7 @@ import Testing
     if case .nothing = step { true } else { false }
   }
 
-  @Test("the link timeout covers all waits together, and not the attempts") func patience() {
+  @Test("the link timeout limits all waits together, and attempts do not count toward it") func patience() {
     var life = RequestLife(.init(patience: .seconds(5)), at: Self.seconds(0))
     _ = life.handle(.sent(isWhole: true), at: Self.seconds(2))
     _ = life.handle(.attemptFailed(Self.lost, isRepeatable: true), at: Self.seconds(100))
@@ -160,7 +160,8 @@ import Testing
     #expect(life.processing == .possible)
   }
 
-  @Test("on an unproved connection the link timeout continues, extended by the time the line needs") func trust() {
+  @Test("on a connection that is not yet proved, the link timeout continues, extended by the line's own time")
+  func trust() {
     var life = RequestLife(.init(patience: .seconds(5), response: .seconds(60)), at: Self.seconds(0))
     _ = life.handle(.sent(isWhole: true, provingTakes: .seconds(3)), at: Self.seconds(1))
     #expect(life.nextDeadline == Self.seconds(8))

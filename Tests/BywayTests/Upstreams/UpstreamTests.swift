@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(
-    "a link that ends while it is taken into use is dialed again", arguments: UpstreamRig.Framing.allCases,
+    "a link that ends before its first use is dialed again", arguments: UpstreamRig.Framing.allCases,
     [
       UpstreamRig.Opening.resets, .closes,
     ])
@@ -96,7 +96,7 @@ import Testing
     #expect(next.status == "200")
   }
 
-  @Test("a deadline that passes while all connections are in use is not reported as a line's failure")
+  @Test("if all connections are in use until a request's deadline, the error does not blame the line")
   func deadlineInTheQueue() throws {
     let rig = rig(.http1, maximumConnections: 1)
     box.answer = .hangs
@@ -140,7 +140,7 @@ import Testing
   }
 
   @Test(
-    "a link that opens after a request has timed out is open for the next ones",
+    "a link that opens after a request has timed out serves the next requests",
     arguments: UpstreamRig.Framing.allCases)
   func slow(_ framing: UpstreamRig.Framing) throws {
     let rig = rig(framing)
@@ -154,7 +154,7 @@ import Testing
     #expect(second.status == "200")
   }
 
-  @Test("the link timeout also applies to a link that opens without a peer")
+  @Test("if a link opens but its peer is silent, requests fail after the link timeout")
   func silent() throws {
     let rig = rig(.http2)
     rig.opening = { (.silent, .seconds(1)) }
@@ -181,7 +181,7 @@ import Testing
     #expect(!slow.isOver)
   }
 
-  @Test("a link that is silent after a loss costs the rest of the link timeout, and no more")
+  @Test("if a link is silent after it was lost and dialed again, a request waits for the rest of its link timeout")
   func silentAgain() throws {
     let rig = rig(.http2)
     box.answer = .hangs
@@ -212,7 +212,7 @@ import Testing
     #expect(response.error != nil)
   }
 
-  @Test("no connection is opened for a request that has left", arguments: UpstreamRig.Framing.allCases)
+  @Test("no connection is opened for a request that was cancelled", arguments: UpstreamRig.Framing.allCases)
   func cancelled(_ framing: UpstreamRig.Framing) throws {
     let rig = rig(framing)
     rig.opening = { (.refused, .zero) }
@@ -278,7 +278,7 @@ import Testing
     }
   }
 
-  @Test("a link that never spoke HTTP/2 is dialed with pauses")
+  @Test("a link that never spoke HTTP/2 is dialed with increasing pauses")
   func unproven() throws {
     let rig = rig(.http2, patience: .seconds(30))
     rig.opening = { (.closes, .zero) }

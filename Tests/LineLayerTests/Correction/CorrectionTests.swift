@@ -2,18 +2,18 @@ import Testing
 
 @testable import BywayLineLayer
 
-@Suite("Correction in a session")
+@Suite("Forward error correction in a session")
 struct CorrectionTests {
   private static let id = SessionID(session: 5, incarnation: 7)
   private static let next = SessionID(session: 6, incarnation: 7)
   private static let noisy = Noise(halfErrors: 16, in: 1000)
 
-  /// A listener with a session, and what a peer says to it.
+  /// A listener with a session, and the frames that its peer sends.
   private struct End {
     var layer: LineLayer
     var now: UInt64 = 1_000_000
 
-    /// Brings it to where it has reported noise, has been told of noise, and sends with correction.
+    /// Lets it report noise, receive a report of noise, and begin to send with correction.
     mutating func hearNoise() {
       damage()
       _ = report()
@@ -36,14 +36,14 @@ struct CorrectionTests {
         .acknowledgement(Acknowledgement(answer: nil, arrivals: Arrivals(next: next), window: 8192)), at: now)
     }
 
-    /// Returns the frames that it sends next, each with whether it has correction; NOISE is left out.
-    mutating func say() -> [(frame: Frame, isMendable: Bool)] {
+    /// Returns the frames that it sends next except NOISE, and whether each has correction.
+    mutating func say() -> [(frame: Frame, hasCorrection: Bool)] {
       sayAll().filter { if case .noise = $0.frame { false } else { true } }
     }
 
-    mutating func sayAll() -> [(frame: Frame, isMendable: Bool)] {
+    mutating func sayAll() -> [(frame: Frame, hasCorrection: Bool)] {
       let bytes = layer.transmit(at: now)
-      var reader = Mendable.reader(seal: id)
+      var reader = CorrectionCodec.reader(seal: id)
       return reader.receive(bytes).compactMap { arrival in
         switch arrival {
         case .run(var run, _): FrameCodec.decode(&run, seal: id).map { ($0, false) }
@@ -53,15 +53,15 @@ struct CorrectionTests {
       }
     }
 
-    /// Makes it learn that correction helps: at first the peer acknowledges only frames that have it, and the last.
+    /// Proves that correction helps: at first the peer acknowledges only frames with correction, and the last frame.
     mutating func prove() {
       layer.send([UInt8](repeating: 1, count: 4000))
       var here: Set<Int> = []
       for round in 0..<20 where here.count < 250 {
-        for (frame, isMendable) in say() {
+        for (frame, hasCorrection) in say() {
           guard case .data(let header, let payload) = frame else { continue }
           let units = Int(header.number)..<Int(header.number) + Unit.count(payload.count)
-          if isMendable || round > 3 || units.upperBound == 250 { here.formUnion(units) }
+          if hasCorrection || round > 3 || units.upperBound == 250 { here.formUnion(units) }
         }
         let edges = (0...250).filter { $0 == 250 || here.contains($0) != here.contains($0 - 1) && $0 > 0 }
         let next = here.contains(0) ? edges[0] : 0
@@ -70,7 +70,7 @@ struct CorrectionTests {
         let report = Frame.acknowledgement(
           Acknowledgement(answer: nil, arrivals: Arrivals(next: UInt16(next), runs: Array(runs)), window: 8192))
         // A byte of each is wrong: that it arrives shows that correction helps.
-        var bytes = Mendable.bytes(of: report, Strength(index: 2), seal: id)
+        var bytes = CorrectionCodec.bytes(of: report, Strength(index: 2), seal: id)
         bytes[10] ^= 0x55
         layer.receive(bytes, at: now)
       }
@@ -88,21 +88,21 @@ struct CorrectionTests {
     }
   }
 
-  @Test("is not there on a quiet line, and costs nothing")
+  @Test("if neither end hears noise, a listener sends no NOISE and no correction")
   func quiet() {
     var end = End()
     #expect(end.report() == nil)
     end.tell(.none)
     end.layer.send([1, 2, 3])
-    #expect(end.say().map(\.isMendable) == [false])
+    #expect(end.say().map(\.hasCorrection) == [false])
   }
 
-  @Test("an end that hears noise says so, and mends what comes")
+  @Test("if an end hears noise, it sends NOISE and corrects the frames that it receives")
   func heard() {
     var end = End()
     end.damage()
     #expect(end.report().map { $0.parts > 10_000 } == true)
-    var bytes = Mendable.bytes(
+    var bytes = CorrectionCodec.bytes(
       of: .data(DataHeader(number: 0, next: nil, isLast: false), payload: [1, 2, 3]), Strength(index: 1), seal: Self.id)
     bytes[10] ^= 0x55
     end.layer.receive(bytes, at: end.now)
@@ -110,7 +110,7 @@ struct CorrectionTests {
     #expect(end.layer.statistics.correctedBytes == 1)
   }
 
-  @Test("an end counts noise from the beginning of a session")
+  @Test("if a new session begins, an end counts noise from zero")
   func anew() {
     var end = End()
     end.damage()
@@ -120,7 +120,9 @@ struct CorrectionTests {
     end.layer.receive(.poll(session: 6, token: 1), at: end.now)
     let bytes = end.layer.transmit(at: end.now)
     #expect(
-      !Mendable.frames(in: bytes, seal: Self.next).frames.contains { if case .noise = $0 { true } else { false } })
+      !CorrectionCodec.frames(in: bytes, seal: Self.next).frames.contains {
+        if case .noise = $0 { true } else { false }
+      })
   }
 
   @Test("a listener drops HELLO, OPEN and RESET that have the correction of its session")
@@ -130,24 +132,24 @@ struct CorrectionTests {
     for frame in [.reset(session: 5, reason: .aborted), next, .hello(version: 1, incarnation: 9, largestPayload: 64)]
       as [Frame]
     {
-      end.layer.receive([0] + Mendable.bytes(of: frame, Strength(index: 1), seal: Self.id), at: end.now)
+      end.layer.receive([0] + CorrectionCodec.bytes(of: frame, Strength(index: 1), seal: Self.id), at: end.now)
       #expect(end.layer.session?.id == Self.id && end.layer.statistics.refusedFrames == 0)
     }
     end.tell(Self.noisy)
     #expect(end.layer.statistics.damagedFrames == 3)
   }
 
-  @Test("a listener takes frames with correction in one piece with the OPEN that begins their session")
+  @Test("a listener accepts a corrected frame in the same read as the OPEN of its session")
   func atOnce() {
     var end = End()
     let open = Frame.open(version: 1, session: Self.next, largestPayload: 2048, window: 8192, correction: 12)
     let data = Frame.data(DataHeader(number: 0, next: nil, isLast: false), payload: [1, 2, 3])
-    let bytes = Wire.bytes(of: open, seal: nil) + Mendable.bytes(of: data, Strength(index: 1), seal: Self.next)
+    let bytes = Wire.bytes(of: open, seal: nil) + CorrectionCodec.bytes(of: data, Strength(index: 1), seal: Self.next)
     end.layer.receive([0] + bytes, at: end.now)
     #expect(end.layer.takeEvents().last == .received([1, 2, 3]))
   }
 
-  @Test("an end that is told of noise has all its frames of the session bear correction, until the noise is over")
+  @Test("if the peer reports noise, an end adds correction to all frames of the session until the noise stops")
   func told() {
     var end = End()
     end.hearNoise()
@@ -155,25 +157,25 @@ struct CorrectionTests {
     end.layer.receive(.data(DataHeader(number: 0, next: nil, isLast: false), payload: [1]), at: end.now)
     end.layer.receive(.poll(session: 5, token: 1), at: end.now)
     let said = end.say()
-    #expect(said.count == 2 && said.allSatisfy(\.isMendable))
+    #expect(said.count == 2 && said.allSatisfy(\.hasCorrection))
     #expect(end.layer.statistics.correctableErrors > 0)
-    // Another session's frame never does: who says it may know of none.
+    // A frame of another session never has correction, as its sender may not support it.
     end.layer.receive(.poll(session: 6, token: 1), at: end.now)
-    #expect(end.say().map(\.isMendable) == [false])
+    #expect(end.say().map(\.hasCorrection) == [false])
     end.tell(.none, next: 251)
     end.layer.send([1, 2, 3])
-    #expect(end.say().map(\.isMendable) == [false])
+    #expect(end.say().map(\.hasCorrection) == [false])
     #expect(end.layer.statistics.correctableErrors == 0)
   }
 
-  @Test("every other frame goes without until it is known that those with it arrive, of those that are sent again too")
+  @Test("until correction has helped, every other DATA frame is sent without it, retransmissions included")
   func trial() {
     var end = End()
     end.tell(Self.noisy)
     end.layer.send([UInt8](repeating: 1, count: 1200))
     let said = end.say()
     #expect(said.count > 3)
-    for (index, (_, isMendable)) in said.enumerated() { #expect(isMendable == (index % 2 == 0)) }
+    for (index, (_, hasCorrection)) in said.enumerated() { #expect(hasCorrection == (index % 2 == 0)) }
     // All of it is lost but the last.
     guard case .data(let header, let payload) = said.last?.frame else { return }
     let report = Acknowledgement(
@@ -181,10 +183,10 @@ struct CorrectionTests {
     end.layer.receive(.noise(Noise(halfErrors: 40, in: 1000)), at: end.now)
     end.layer.receive(.acknowledgement(report), at: end.now)
     let again = end.say()
-    #expect(again.contains(where: \.isMendable) && again.contains { !$0.isMendable })
+    #expect(again.contains(where: \.hasCorrection) && again.contains { !$0.hasCorrection })
   }
 
-  @Test("frames that arrive without a wrong byte are no proof that correction helps those the other way")
+  @Test("if corrected frames arrive without errors, they do not prove that correction helps in the other direction")
   func unprovenReports() {
     var end = End()
     end.damage()
@@ -192,13 +194,13 @@ struct CorrectionTests {
     end.tell(Self.noisy)
     for number in 0..<8 as Range<UInt16> {
       let data = Frame.data(DataHeader(number: number, next: nil, isLast: false), payload: [1])
-      end.layer.receive(Mendable.bytes(of: data, Strength(index: 3), seal: Self.id), at: end.now)
+      end.layer.receive(CorrectionCodec.bytes(of: data, Strength(index: 3), seal: Self.id), at: end.now)
     }
     end.layer.receive(.poll(session: 5, token: 1), at: end.now)
-    #expect(end.say().map(\.isMendable) == [false])
+    #expect(end.say().map(\.hasCorrection) == [false])
   }
 
-  @Test("how much was borne is known when the session is over")
+  @Test("the statistics keep the number of corrected bytes when the session ends")
   func ended() {
     var end = End()
     end.hearNoise()
@@ -208,17 +210,17 @@ struct CorrectionTests {
     #expect(end.layer.statistics.correctedBytes == before.correctedBytes && before.correctedBytes > 0)
   }
 
-  @Test("an end without it is told of no noise, and served without")
+  @Test("if the peer cannot correct, an end sends it no NOISE and no correction")
   func minimal() {
     var end = End(peer: 0)
     end.damage()
     #expect(end.report() == nil)
     end.tell(Self.noisy)
     end.layer.send([1, 2, 3])
-    #expect(end.say().map(\.isMendable) == [false])
+    #expect(end.say().map(\.hasCorrection) == [false])
   }
 
-  @Test("an end without it says so")
+  @Test("HELLO announces how many strengths of correction an end has, or none")
   func says() {
     var layer = LineLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
     #expect(layer.sentFrames(at: 0) == [.hello(version: 1, incarnation: 7, largestPayload: 2048, correction: 12)])
@@ -228,14 +230,14 @@ struct CorrectionTests {
     #expect(layer.sentFrames(at: 0) == [.hello(version: 1, incarnation: 7, largestPayload: 2048)])
   }
 
-  @Test("a repeated question has it every other time, as the other end may have forgotten the session")
+  @Test("a repeated POLL has correction every other time, as a restarted peer cannot read it")
   func questions() {
     var end = End()
     end.hearNoise()
     end.layer.send([1, 2, 3])
     var polls: [Bool] = []
     for _ in 0..<20 where polls.count < 4 {
-      for (frame, isMendable) in end.say() { if case .poll = frame { polls.append(isMendable) } }
+      for (frame, hasCorrection) in end.say() { if case .poll = frame { polls.append(hasCorrection) } }
       guard let next = end.layer.nextDeadline else { break }
       end.now = max(end.now, next)
       end.layer.handleTimeout(at: end.now)
@@ -243,7 +245,7 @@ struct CorrectionTests {
     #expect(polls == [true, false, true, false])
   }
 
-  @Test("what is told goes in a frame of its own when it changes")
+  @Test("if the measured noise changes, an end sends NOISE in a frame of its own")
   func change() {
     var end = End()
     end.damage()
@@ -255,12 +257,12 @@ struct CorrectionTests {
     #expect(said.contains { if case .noise(let noise) = $0 { noise != .none } else { false } })
   }
 
-  @Test("what was known of a line is forgotten with the line")
+  @Test("if the line is lost and restored, an end forgets the noise that its peer reported")
   func lineLost() {
     var end = End()
     end.tell(Self.noisy)
     end.layer.lineLost(at: end.now)
     end.layer.lineRestored(at: end.now)
-    #expect(end.say().map(\.isMendable) == [false])
+    #expect(end.say().map(\.hasCorrection) == [false])
   }
 }

@@ -2,26 +2,26 @@ import Testing
 
 @testable import BywayLineLayer
 
-@Suite("Vectors of correction")
+@Suite("Test vectors of correction")
 struct CorrectionVectorTests {
   private static let vectors = Vector.all(in: "corrected.txt")
 
-  @Test("are all there")
+  @Test("the file of correction vectors has at least 14 entries")
   func count() {
     #expect(Self.vectors.count >= 14)
   }
 
-  @Test("a frame gets correction as its vector says", arguments: vectors)
+  @Test("the encoder writes the corrected frame of each vector", arguments: vectors)
   func encoding(_ vector: Vector) throws {
     let seal = try #require(vector.seal)
     let strength = Strength(index: try #require(vector.values["strength"].flatMap { Int($0) }))
-    #expect(Mendable.bytes(of: try #require(vector.frame), strength, seal: seal) == vector.bytes("wire"))
+    #expect(CorrectionCodec.bytes(of: try #require(vector.frame), strength, seal: seal) == vector.bytes("wire"))
   }
 
-  @Test("and is corrected as it says", arguments: vectors)
+  @Test("the decoder corrects the frame of each vector, or drops it as stated", arguments: vectors)
   func mending(_ vector: Vector) throws {
     let seal = try #require(vector.seal)
-    let (frames, errors) = Mendable.frames(in: vector.bytes("heard"), seal: seal)
+    let (frames, errors) = CorrectionCodec.frames(in: vector.bytes("heard"), seal: seal)
     if let corrected = vector.values["corrected"].flatMap({ Int($0) }) {
       #expect(frames == [try #require(vector.frame)])
       #expect(errors == corrected)
@@ -31,8 +31,8 @@ struct CorrectionVectorTests {
   }
 }
 
-/// Frames that bear correction to bytes and back.
-enum Mendable {
+/// An encoder and a decoder of frames with correction.
+enum CorrectionCodec {
   static func bytes(of frame: Frame, _ strength: Strength, seal: SessionID) -> [UInt8] {
     var codec = ReedSolomon()
     var body: [UInt8] = []
@@ -49,7 +49,7 @@ enum Mendable {
     return reader
   }
 
-  /// All frames, and how many bytes were put right in them.
+  /// Returns all frames, and how many bytes were corrected in them.
   static func frames(in bytes: [UInt8], seal: SessionID) -> (frames: [Frame], errors: Int) {
     var reader = reader(seal: seal)
     return frames(in: reader.receive(bytes), seal: seal)

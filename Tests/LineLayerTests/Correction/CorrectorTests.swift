@@ -2,7 +2,7 @@ import Testing
 
 @testable import BywayLineLayer
 
-@Suite("Corrector")
+@Suite("Choice of correction")
 struct CorrectorTests {
   private static let room = Corrector.Room(frame: 1843, payload: 2048)
   private static func noise(_ share: Double) -> Noise { Noise(halfErrors: UInt64(share * 2e9), in: 1_000_000_000) }
@@ -13,7 +13,7 @@ struct CorrectorTests {
     return trials
   }
 
-  @Test("noise is told to within a sixteenth, and none below a byte in 61,680")
+  @Test("a NOISE level is at most a sixteenth below the error rate, and 0 below one byte in 61,680")
   func told() {
     for share in [0.00002, 0.0008, 0.0079, 0.024, 0.3] {
       let told = Double(Self.noise(share).parts) / Double(1 << 20)
@@ -28,7 +28,7 @@ struct CorrectorTests {
     }
   }
 
-  @Test("adds correction when the other end hears noise, more where there is more, and none when that is over")
+  @Test("the corrector adds more parity as the peer reports more noise, and none when the noise stops")
   func follows() {
     var corrector = Corrector(most: Strength.count)
     _ = corrector.hear(.none, plain: FrameSizer(), Self.room, at: 0)
@@ -43,7 +43,7 @@ struct CorrectorTests {
     #expect(!corrector.isOn)
   }
 
-  @Test("adds none where frames without it carry more: short frames and little noise")
+  @Test("if frames without correction carry more, as short ones with little noise do, the corrector adds none")
   func slowLine() {
     let slow = Corrector.Room(frame: 195, payload: 2048)
     for (share, isOn) in [(3e-5, false), (2e-3, true)] {
@@ -53,7 +53,7 @@ struct CorrectorTests {
     }
   }
 
-  @Test("adds none for an end that mends none, and no more than it mends")
+  @Test("the corrector adds none if the peer cannot correct, and no more than the peer announced")
   func ability() {
     var none = Corrector(most: 0)
     _ = none.hear(Self.noise(0.01), plain: FrameSizer(), Self.room, at: 0)
@@ -63,7 +63,7 @@ struct CorrectorTests {
     #expect(some.isOn && some.strength(of: 200, isData: true).index == 1)
   }
 
-  @Test("gives up where frames are lost all the same, and tries again later, less and less often")
+  @Test("if corrected frames are lost too, the corrector stops, and tries again after 16, 64 and 256 s")
   func rests() {
     var corrector = Corrector(most: Strength.count)
     var plain = FrameSizer()
@@ -82,7 +82,7 @@ struct CorrectorTests {
     }
   }
 
-  @Test("where frames without are lost as seldom as those with it, none of that counts for it, whatever the noise")
+  @Test("if frames are lost as rarely without correction as with it, the corrector does not count that as help")
   func bursts() {
     // A byte in 400 is wrong, but all of them in one frame of 40.
     var corrector = Corrector(most: Strength.count)
@@ -101,7 +101,7 @@ struct CorrectorTests {
     }
   }
 
-  @Test("what was sent before more noise was told says nothing, and a trial begins anew")
+  @Test("if the peer reports more noise, earlier losses do not count and the corrector starts a new trial")
   func rise() {
     var corrector = Corrector(most: Strength.count)
     let plain = FrameSizer(rate: ErrorRate(halfErrors: 20, in: 1000))
@@ -113,7 +113,7 @@ struct CorrectorTests {
     #expect(isWeak == [false, true] && corrector.isOn)
   }
 
-  @Test("adds none, and no longer frames, where more is wrong than can be put right, at whatever stage")
+  @Test("if the peer reports uncorrectable errors, the corrector stops at every stage")
   func beyondMending() {
     let plain = FrameSizer(rate: ErrorRate(halfErrors: 2000, in: 1_000_000))
     for stage in ["off", "trying", "proven"] {
@@ -134,7 +134,7 @@ struct CorrectorTests {
     }
   }
 
-  @Test("frames of a trial are no longer than four times what gets through without")
+  @Test("the frames of a trial are at most four times as long as frames that arrive without correction")
   func trial() {
     for (share, longest) in [(0.1, 64), (0.01, 128), (0.0001, 400)] {
       var corrector = Corrector(most: Strength.count)
@@ -145,7 +145,7 @@ struct CorrectorTests {
     }
   }
 
-  @Test("makes no payload longer than the other end takes, nor a frame than the line's time")
+  @Test("a corrected frame exceeds neither the peer's largest payload nor the longest time on the line")
   func sizes() {
     for (frame, payload) in [(195, 2048), (1843, 64), (16_393, 65_535), (73, 2048)] {
       let room = Corrector.Room(frame: frame, payload: payload)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BywayLineLayer
 
-@Suite("Reed-Solomon")
+@Suite("Reed-Solomon decoder")
 struct ReedSolomonTests {
   /// A frame of several words, and where they are.
   private struct Words {
@@ -20,7 +20,7 @@ struct ReedSolomonTests {
       for word in self.words { bytes.withUnsafeMutableBufferPointer { codec.encode(word, in: $0) } }
     }
 
-    /// Makes so many bytes of a word wrong.
+    /// Changes that many bytes of a word.
     mutating func spoil(_ count: Int, of word: CodeWord, using random: inout SplitMix64) {
       for index in Array(0..<word.length).shuffled(using: &random).prefix(count) {
         bytes[word.position(index)] ^= UInt8.random(in: 1...255, using: &random)
@@ -32,7 +32,9 @@ struct ReedSolomonTests {
     }
   }
 
-  @Test("puts right as many wrong bytes as it has pairs of parity, wherever they are", arguments: 0..<Strength.count)
+  @Test(
+    "the decoder corrects t wrong bytes of a word with 2t bytes of parity, at any position",
+    arguments: 0..<Strength.count)
   func mends(_ index: Int) {
     var random = SplitMix64(seed: UInt64(index))
     var codec = ReedSolomon()
@@ -52,7 +54,9 @@ struct ReedSolomonTests {
     }
   }
 
-  @Test("leaves a word as it is that has more of them, or takes it for another", arguments: 0..<Strength.count)
+  @Test(
+    "if a word has more than t wrong bytes, the decoder leaves it or finds another valid word",
+    arguments: 0..<Strength.count)
   func refuses(_ index: Int) {
     var random = SplitMix64(seed: UInt64(index))
     var codec = ReedSolomon()
@@ -68,7 +72,7 @@ struct ReedSolomonTests {
         refused += 1
         continue
       }
-      // Another code word, as near as this one says.
+      // Another code word, as far from the received one as the decoder says.
       #expect(frame.bytes != sent && errors <= strength.errors)
       #expect(zip(frame.bytes, heard).filter { $0 != $1 }.count == errors)
       #expect(frame.decode(&codec) == [0])
@@ -77,7 +81,7 @@ struct ReedSolomonTests {
     #expect(refused >= (strength.errors == 1 ? 70 : 85), "\(refused)")
   }
 
-  @Test("ends whatever it is given")
+  @Test("if the input is random bytes, the decoder terminates, and a word that it refuses stays the same")
   func noise() {
     var random = SplitMix64(seed: 9)
     var codec = ReedSolomon()
@@ -93,7 +97,7 @@ struct ReedSolomonTests {
     }
   }
 
-  @Test("has the field and the generator of RFC 5510")
+  @Test("the code has the field and the generator of RFC 5510")
   func field() {
     // x⁸ is x⁴ + x³ + x² + 1, and every element but 0 is a power of x.
     #expect(GaloisField.tables[8] == 0x1D)

@@ -21,12 +21,12 @@ struct FrameCodecTests {
     .data(DataHeader(number: 1, next: 65_535, isLast: true), payload: []),
   ]
 
-  @Test("reads what it writes", arguments: frames)
+  @Test("the codec decodes each frame that it encodes", arguments: frames)
   func roundTrip(_ frame: Frame) {
     #expect(Wire.frames(in: Wire.bytes(of: frame, seal: Self.seal), seal: Self.seal) == [frame])
   }
 
-  @Test("notices every single bit that is wrong", arguments: frames)
+  @Test("the codec rejects a frame with any single wrong bit", arguments: frames)
   func singleBits(_ frame: Frame) {
     let wire = Wire.bytes(of: frame, seal: Self.seal)
     for bit in 0..<(wire.count * 8) {
@@ -36,7 +36,7 @@ struct FrameCodecTests {
     }
   }
 
-  @Test("takes a sealed frame for damaged in any other session", arguments: frames[4...])
+  @Test("the codec rejects a sealed frame of another session or incarnation", arguments: frames[4...])
   func seals(_ frame: Frame) {
     let wire = Wire.bytes(of: frame, seal: Self.seal)
     #expect(Wire.frames(in: wire, seal: nil).isEmpty)
@@ -44,14 +44,14 @@ struct FrameCodecTests {
     #expect(Wire.frames(in: wire, seal: SessionID(session: 0x1122_3345, incarnation: 0x5566_7788)).isEmpty)
   }
 
-  @Test("passes over what a later version has added to a plain frame")
+  @Test("the codec ignores bytes that a later version has added to a plain frame")
   func longerFrames() {
     let hello: [UInt8] = [0x01, 1, 0, 0, 0, 7, 8, 0, 0]
     #expect(Wire.frames(in: Wire.bytes(ofBody: hello + [9, 9, 9])) == [Self.frames[0]])
     #expect(Wire.frames(in: Wire.bytes(ofBody: [0x04, 0, 0, 0, 9, 1, 9, 9])) == [Self.frames[3]])
   }
 
-  @Test("drops what is too short, too long, or of no known kind")
+  @Test("the codec drops frames that are too short, of unknown kind, or have an invalid list of runs")
   func shapes() {
     let complete: [(UInt8, Int)] = [
       (0x01, 7), (0x02, 13), (0x03, 5), (0x04, 5), (0x40, 4), (0x41, 6), (0x42, 1), (0x80, 2), (0x81, 4),
@@ -75,7 +75,7 @@ struct FrameCodecTests {
     }
   }
 
-  @Test("takes a reason that is not known for one that gives the session up")
+  @Test("the codec reads an unknown RESET reason as aborted")
   func unknownReason() {
     #expect(
       Wire.frames(in: Wire.bytes(ofBody: [0x03, 0, 0, 0, 9, 77])) == [.reset(session: 9, reason: .aborted)])

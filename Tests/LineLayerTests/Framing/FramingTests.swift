@@ -14,18 +14,20 @@ struct COBSTests {
     return COBS.decode(&wire) ? wire : nil
   }
 
-  @Test("carries runs around its longest", arguments: [0, 1, 2, 252, 253, 254, 255, 256, 507, 508, 509, 762, 763])
+  @Test(
+    "COBS decodes what it encodes for runs near its longest run of 254 bytes",
+    arguments: [0, 1, 2, 252, 253, 254, 255, 256, 507, 508, 509, 762, 763])
   func runs(_ length: Int) {
     let run = [UInt8](repeating: 0xAB, count: length)
     for bytes in [run, run + [0], [0] + run, run + [0] + run, run + [0, 0]] { #expect(roundTrip(bytes) == bytes) }
   }
 
-  @Test("carries zeros", arguments: [1, 7, 8, 9, 254, 300])
+  @Test("COBS decodes what it encodes for input of only zeros", arguments: [1, 7, 8, 9, 254, 300])
   func zeros(_ length: Int) {
     #expect(roundTrip([UInt8](repeating: 0, count: length)) == [UInt8](repeating: 0, count: length))
   }
 
-  @Test("carries whatever there is")
+  @Test("COBS decodes what it encodes for random input")
   func random() {
     var random = SplitMix64(seed: 1)
     for _ in 0..<500 {
@@ -38,7 +40,9 @@ struct COBSTests {
     }
   }
 
-  @Test("refuses what it never writes", arguments: [[], [2], [255, 1, 1], [3, 1, 1, 9]] as [[UInt8]])
+  @Test(
+    "the COBS decoder rejects input that no encoder writes",
+    arguments: [[], [2], [255, 1, 1], [3, 1, 1, 9]] as [[UInt8]])
   func refusal(_ bytes: [UInt8]) {
     var bytes = bytes
     #expect(!COBS.decode(&bytes))
@@ -47,14 +51,14 @@ struct COBSTests {
 
 @Suite("CRC-32C")
 struct CRC32CTests {
-  @Test("has the check value of its catalogue entry")
+  @Test("CRC-32C has the check value of its catalogue entry")
   func checkValue() {
     var checksum = CRC32C()
     checksum.update(Array("123456789".utf8))
     #expect(checksum.value == 0xE306_9283)
   }
 
-  @Test("has the values of RFC 3720 B.4")
+  @Test("CRC-32C has the values of RFC 3720 B.4")
   func iscsi() {
     let vectors: [([UInt8], UInt32)] = [
       ([UInt8](repeating: 0, count: 32), 0x8A91_36AA), ([UInt8](repeating: 0xFF, count: 32), 0x62A8_AB43),
@@ -67,7 +71,7 @@ struct CRC32CTests {
     }
   }
 
-  @Test("does not mind in which pieces it is fed")
+  @Test("CRC-32C does not depend on how the input is split")
   func pieces() {
     let bytes = (0..<100).map { UInt8($0 * 37 & 0xFF) }
     var whole = CRC32C()
@@ -87,7 +91,7 @@ struct DeframerTests {
     bytes.withUnsafeBytes { deframer.receive($0) }
   }
 
-  @Test("finds the same frames wherever the bytes are cut")
+  @Test("the deframer finds the same frames however the bytes are split")
   func cuts() {
     let bytes: [UInt8] = [0, 1, 2, 3, 0, 0, 4, 0, 5, 6, 7, 8, 9, 10, 11, 12, 13, 0, 14, 0]
     var whole = Deframer(limit: 8)
@@ -103,7 +107,7 @@ struct DeframerTests {
     }
   }
 
-  @Test("keeps no more of what never ends than a frame may have")
+  @Test("if a frame never ends, the deframer keeps no more than the longest frame")
   func endless() {
     var deframer = Deframer(limit: 100)
     for _ in 0..<10_000 {
@@ -113,7 +117,7 @@ struct DeframerTests {
     #expect(runs(&deframer, [0, 9, 0]) == [nil, [9]])
   }
 
-  @Test("forgets what an interruption has cut short")
+  @Test("after an interruption, the deframer discards the partial frame")
   func reset() {
     var deframer = Deframer(limit: 100)
     #expect(runs(&deframer, [1, 2, 3]).isEmpty)

@@ -11,7 +11,7 @@ struct FrameSizerTests {
     return trials
   }
 
-  @Test("begins so small that a bad line carries it, and grows with what arrives")
+  @Test("the frame size starts at 64 bytes and grows as frames arrive")
   func start() {
     var sizer = FrameSizer()
     #expect(sizer.payload == 64)
@@ -29,7 +29,7 @@ struct FrameSizerTests {
   }
 
   @Test(
-    "finds the size that carries most",
+    "the frame size approaches the one with the best throughput for the line's error rate",
     arguments: [(1e-6, 1060), (1e-5, 330), (1e-4, 106), (1e-3, 29), (3e-3, 16)] as [(Double, Int)])
   func converges(_ bitErrorRate: Double, _ best: Int) {
     var random = SplitMix64(seed: 1)
@@ -46,7 +46,7 @@ struct FrameSizerTests {
     #expect((best * 3 / 5...best * 5 / 3).contains(mean), "\(mean)")
   }
 
-  @Test("shrinks within a few frames when a line that was good becomes bad, and grows again when it is good")
+  @Test("if losses begin, the frame size shrinks within a few frames, and grows again when they stop")
   func change() {
     var sizer = FrameSizer()
     for _ in 0..<2000 { sizer.note(trial(sizer.payload, isLost: false)) }
@@ -63,7 +63,7 @@ struct FrameSizerTests {
     #expect(bytes < 100_000)
   }
 
-  @Test("keeps a smallest size, whatever happens")
+  @Test("the frame size never falls below its minimum")
   func smallest() {
     var sizer = FrameSizer()
     for _ in 0..<100_000 { sizer.note(trial(0, isLost: true)) }
@@ -71,9 +71,9 @@ struct FrameSizerTests {
   }
 }
 
-@Suite("Round trip")
+@Suite("Round-trip time")
 struct RoundTripTests {
-  @Test("waits for what it has measured, and for as much as that varies")
+  @Test("the timeout is the measured round-trip time and a margin that grows with its variation")
   func timeout() {
     var roundTrip = RoundTrip(frame: nil)
     #expect(roundTrip.timeout == 300_000_000)
@@ -86,7 +86,7 @@ struct RoundTripTests {
 
 @Suite("Pacer")
 struct PacerTests {
-  @Test("lets ten milliseconds wait behind the wire, no more", arguments: [1200, 11_520, 92_160, 300_000])
+  @Test("the pacer keeps at most 10 ms of bytes ahead of the line", arguments: [1200, 11_520, 92_160, 300_000])
   func ahead(_ rate: Int) {
     var pacer = Pacer(bytesPerSecond: rate)
     var sent = 0
@@ -102,14 +102,14 @@ struct PacerTests {
     #expect(Double(sent) >= Double(rate) * 1.999)
   }
 
-  @Test("does not pace where no rate is known")
+  @Test("if the rate is unknown, the pacer does not limit the sender")
   func unpaced() {
     var pacer = Pacer(bytesPerSecond: nil)
     pacer.handOver(1_000_000, at: 5)
     #expect(pacer.readyAt == 0 && !pacer.isPacing && pacer.rate == nil)
   }
 
-  @Test("an answer is late by what it takes beyond the latest one on a wire at rest, and never early")
+  @Test("the lateness of an ANSWER counts from the latest ANSWER on an idle line, and is never negative")
   func lateness() {
     var pacer = Pacer(bytesPerSecond: 11_520)
     #expect(pacer.lateness(of: 9_000_000) == nil)
@@ -121,7 +121,8 @@ struct PacerTests {
   }
 
   @Test(
-    "survives answers that make no sense, on a line of any speed", arguments: [10, 30, 120, 960, 11_520, 300_000_000])
+    "if ANSWERs have absurd delays, the pacer's rate stays near the configured one",
+    arguments: [10, 30, 120, 960, 11_520, 300_000_000])
   func nonsense(_ rate: Int) throws {
     for excess in [-1_000_000_000_000_000, -1, 0, 3_000_000_000, 1_000_000_000_000_000] as [Int64] {
       var pacer = Pacer(bytesPerSecond: rate)
@@ -139,7 +140,7 @@ struct PacerTests {
   }
 }
 
-@Suite("Link configuration")
+@Suite("Line configuration")
 struct LineLayerConfigurationTests {
   private func refused(_ change: (inout LineLayerConfiguration) -> Void) -> LineLayerConfigurationError? {
     var configuration = LineLayerConfiguration.defaults
@@ -152,7 +153,7 @@ struct LineLayerConfigurationTests {
     }
   }
 
-  @Test("refuses what cannot work, and names the field")
+  @Test("the configuration rejects values out of range, and names the field")
   func fields() {
     #expect(refused { _ in } == nil)
     #expect(refused { $0.bytesPerSecond = 9 } == .tooSmall("bytesPerSecond", least: 10))

@@ -11,7 +11,7 @@ struct ReceiveWindowTests {
     return bytes
   }
 
-  @Test("puts frames in order, and tells of a gap once")
+  @Test("the receive window puts frames in order, and reports each new gap once")
   func order() {
     var window = ReceiveWindow(capacity: 160)
     #expect(window.receive(number: 1, payload: [2], isLast: false) == .ahead(isNewGap: true))
@@ -24,7 +24,7 @@ struct ReceiveWindowTests {
     #expect(window.arrivals(within: 32) == Arrivals(next: 3, runs: [1, 1]))
   }
 
-  @Test("knows a frame that it has had", arguments: [0, 1, 3, 65_000] as [UInt16])
+  @Test("the receive window recognizes duplicates", arguments: [0, 1, 3, 65_000] as [UInt16])
   func duplicates(_ number: UInt16) {
     var window = ReceiveWindow(capacity: 160)
     _ = window.receive(number: 0, payload: [1], isLast: false)
@@ -34,7 +34,7 @@ struct ReceiveWindowTests {
     #expect(delivered(&window) == [1, 2])
   }
 
-  @Test("takes no more than it has offered, in order or ahead")
+  @Test("the receive window rejects frames beyond what it has offered, in order or ahead of a gap")
   func capacity() {
     var window = ReceiveWindow(capacity: 64)
     let two = [UInt8](repeating: 7, count: 20)[...]
@@ -51,7 +51,9 @@ struct ReceiveWindowTests {
     #expect(window.receive(number: 4, payload: two, isLast: false) == .inOrder)
   }
 
-  @Test("takes an empty frame only as the last, and that within the window", arguments: [true, false])
+  @Test(
+    "the receive window rejects an empty frame unless it is the last of the stream and within the window",
+    arguments: [true, false])
   func empty(_ isAhead: Bool) {
     var window = ReceiveWindow(capacity: 64)
     let all = [UInt8](repeating: 7, count: 48)[...]
@@ -63,7 +65,7 @@ struct ReceiveWindowTests {
     #expect(window.isFinished && window.next == 4 && delivered(&window).count == 48)
   }
 
-  @Test("tells of the nearest where there are too many gaps, and that there are more")
+  @Test("if there are more gaps than the list can hold, the receive window reports the nearest ones")
   func manyGaps() {
     var window = ReceiveWindow(capacity: 16_000)
     for number in stride(from: 1 as UInt16, to: 201, by: 2) {
@@ -75,7 +77,7 @@ struct ReceiveWindowTests {
     #expect(window.arrivals(within: 32) == Arrivals(next: 200, runs: [600, 1]))
   }
 
-  @Test("ends with the last frame, and takes nothing after it")
+  @Test("the receive window finishes with the last frame, and rejects frames after it")
   func last() {
     var window = ReceiveWindow(capacity: 160)
     #expect(window.receive(number: 1, payload: [2], isLast: true) == .ahead(isNewGap: true))
@@ -97,7 +99,7 @@ struct ReceiveWindowTests {
     whole[units.lowerBound * 16..<min(units.upperBound * 16, 100)]
   }
 
-  @Test("puts a frame together from whatever pieces come, however they overlap")
+  @Test("the receive window assembles a stream from overlapping pieces in any order")
   func overlaps() {
     var random = SplitMix64(seed: 5)
     for turn in 0..<2000 {
@@ -119,7 +121,7 @@ struct ReceiveWindowTests {
     }
   }
 
-  @Test("takes from a frame that comes late what its pieces have not brought")
+  @Test("from a late frame, the receive window takes only the units that are still missing")
   func late() {
     var window = ReceiveWindow(capacity: 1024)
     #expect(window.receive(number: 2, payload: Self.piece(2..<4), isLast: false) == .ahead(isNewGap: true))
@@ -129,7 +131,7 @@ struct ReceiveWindowTests {
     #expect(window.receive(number: 0, payload: Self.piece(0..<7), isLast: false) == .duplicate)
   }
 
-  @Test("a unit that is here stays what it is, whatever a peer says later")
+  @Test("if a peer sends a unit again with other content, the receive window keeps the first")
   func contradiction() {
     var window = ReceiveWindow(capacity: 1024)
     _ = window.receive(number: 1, payload: [1, 2, 3], isLast: false)
@@ -138,7 +140,7 @@ struct ReceiveWindowTests {
     #expect(window.next == 3 && window.unread == 27)
   }
 
-  @Test("delivers 200,000 shuffled frames in order, past the end of the numbers")
+  @Test("the receive window delivers 200,000 shuffled frames in order, past the wrap-around of unit numbers")
   func shuffled() {
     var window = ReceiveWindow(capacity: 16_384)
     var random = SplitMix64(seed: 3)
@@ -165,7 +167,7 @@ struct ReceiveWindowTests {
 
 @Suite("Queue")
 struct QueueTests {
-  @Test("gives back in order what it was given, and frees its front")
+  @Test("the queue returns elements in the order in which they were appended")
   func order() {
     var queue = Queue<Int>()
     var next = 0

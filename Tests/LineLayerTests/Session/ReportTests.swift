@@ -2,7 +2,7 @@ import Testing
 
 @testable import BywayLineLayer
 
-@Suite("An answer with a list")
+@Suite("Lists of missing units")
 struct ReportTests {
   private static let id = SessionID(session: 5, incarnation: 7)
 
@@ -11,7 +11,7 @@ struct ReportTests {
     return nil
   }
 
-  @Test("tells less each time that it is asked for again, as a short one gets through, and all once DATA comes")
+  @Test("if ANSWERs are not heard, their lists get shorter, and become complete after the next DATA")
   func shrinks() {
     var layer = LineLayer(.listener(incarnation: 7), configuration: .defaults, at: 0)
     layer.receive(.open(version: 1, session: Self.id, largestPayload: 2048, window: 8192), at: 1)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Send window")
 struct SendWindowTests {
-  /// A window with frames of ten bytes, each its own number.
+  /// Returns a window with frames of ten bytes, which contain the frame's index.
   private func window(_ count: Int, from first: Int = 0) -> SendWindow {
     var window = SendWindow()
     for _ in 0..<first {
@@ -28,7 +28,7 @@ struct SendWindowTests {
     return try #require(outcome)
   }
 
-  @Test("resends only the missing frame")
+  @Test("the sender retransmits only the missing frame")
   func oneMissing() throws {
     var window = window(5)
     let outcome = try report(1, [1, 3], to: &window)
@@ -37,7 +37,7 @@ struct SendWindowTests {
     #expect(window.units == 4 && window.bytes == 40)
   }
 
-  @Test("does not take for lost what was sent after all that has arrived")
+  @Test("the sender does not treat frames as lost that were sent after the latest one that arrived")
   func tail() throws {
     var window = window(5)
     let outcome = try report(2, to: &window)
@@ -45,7 +45,7 @@ struct SendWindowTests {
     #expect(!window.hasLost)
   }
 
-  @Test("takes a frame that was sent again for lost only if something sent after that has arrived")
+  @Test("the sender treats a retransmitted frame as lost only if a frame sent after it has arrived")
   func lostTwice() throws {
     var window = window(4)
     _ = try report(0, [1, 1], to: &window)
@@ -57,7 +57,7 @@ struct SendWindowTests {
     #expect(resent(&window) == [0])
   }
 
-  @Test("learns from what arrived of the second copies which of them are lost")
+  @Test("if one retransmission arrives, the sender treats missing retransmissions before it as lost")
   func secondCopies() throws {
     var window = window(4)
     _ = try report(0, [3, 1], to: &window)
@@ -66,7 +66,7 @@ struct SendWindowTests {
     #expect(resent(&window) == [0, 1])
   }
 
-  @Test("an answered poll proves the loss of all that was sent before it")
+  @Test("the answer to a POLL proves the loss of every unacknowledged frame sent before the POLL")
   func poll() throws {
     var window = window(3)
     let order = window.takeOrder()
@@ -76,7 +76,7 @@ struct SendWindowTests {
     #expect(resent(&window) == [0, 1, 2])
   }
 
-  @Test("takes nothing for lost of which a list that was cut short does not tell")
+  @Test("if a list of runs is incomplete, the sender treats no frame beyond it as lost")
   func cutShort() throws {
     var window = window(6)
     let order = window.takeOrder()
@@ -85,7 +85,7 @@ struct SendWindowTests {
     #expect(resent(&window) == [0, 2, 3])
   }
 
-  @Test("goes on where numbers begin again")
+  @Test("the sender handles the wrap-around of unit numbers")
   func wrapAround() throws {
     var window = window(6, from: 65_533)
     #expect(window.first == 65_533)
@@ -96,7 +96,7 @@ struct SendWindowTests {
     #expect(window.isEmpty && window.bytes == 0 && window.units == 0 && window.first == 3)
   }
 
-  @Test("refuses to hear of units that were never sent")
+  @Test("the sender rejects an acknowledgement of units that were never sent")
   func neverSent() {
     for (next, runs) in [(4, []), (3, [1]), (0, [2, 2]), (1, [1, 1, 1]), (1000, [])] as [(UInt16, [UInt16])] {
       var window = window(3)
@@ -107,14 +107,14 @@ struct SendWindowTests {
     #expect(window.acknowledge(Arrivals(next: 3), of: nil) != nil)
   }
 
-  @Test("learns nothing from an old report")
+  @Test("the sender ignores an acknowledgement that is older than its window")
   func oldReport() throws {
     var window = window(5, from: 10)
     let outcome = try report(9, [1, 1], to: &window)
     #expect(outcome.isOld && outcome.arrivedFrames == 0 && window.count == 5)
   }
 
-  @Test("tells how far its start has moved, apart from what has arrived")
+  @Test("the sender counts the units by which its window advances apart from newly arrived frames")
   func advance() throws {
     var window = window(5)
     let first = try report(0, [1, 1], to: &window)
@@ -125,7 +125,7 @@ struct SendWindowTests {
 
   // MARK: Pieces
 
-  /// 100 bytes in a frame, which are seven units, and a small one after it; the first is lost.
+  /// Returns a window with a lost frame of 100 bytes, which are seven units, and a small frame that has arrived.
   private func withLostFrame() throws -> SendWindow {
     var window = SendWindow()
     _ = window.append((0..<100).map { $0 }, isLast: false)
@@ -135,7 +135,7 @@ struct SendWindowTests {
     return window
   }
 
-  @Test("sends a lost frame again in pieces that are whole units", arguments: [16, 40, 64, 99, 1])
+  @Test("the sender splits a lost frame into pieces of whole units", arguments: [16, 40, 64, 99, 1])
   func pieces(_ size: Int) throws {
     var window = try withLostFrame()
     var bytes: [UInt8] = []
@@ -147,7 +147,7 @@ struct SendWindowTests {
     #expect(bytes == (0..<100).map { $0 })
   }
 
-  @Test("sends again only the pieces that are missing")
+  @Test("if pieces of a retransmission are lost, the sender retransmits only those")
   func missingPiece() throws {
     var window = try withLostFrame()
     #expect(resent(&window, size: 32) == [0, 2, 4, 6])
@@ -157,7 +157,7 @@ struct SendWindowTests {
     #expect(window.units == 6 && window.bytes == 100 - 32 + 1)
   }
 
-  @Test("the last piece of a stream's last frame is the last")
+  @Test("if the last frame of a stream is split, only its last piece is marked as last")
   func lastPiece() throws {
     var window = SendWindow()
     _ = window.append([UInt8](repeating: 1, count: 40), isLast: true)
@@ -168,7 +168,7 @@ struct SendWindowTests {
     #expect(flags == [false, false, true])
   }
 
-  @Test("a peer that takes a part of a frame gets the rest of it")
+  @Test("if a peer acknowledges a part of a frame, the sender retransmits only the rest")
   func part() throws {
     var window = try withLostFrame()
     let outcome = try report(3, [4, 1], to: &window)
@@ -181,7 +181,7 @@ struct SendWindowTests {
 
   // MARK: Interruptions
 
-  @Test("what was sent before an interruption tells nothing of the line's errors")
+  @Test("frames that were sent before an interruption do not count in the line's error rate")
   func interruption() throws {
     var window = window(3)
     window.interrupt()

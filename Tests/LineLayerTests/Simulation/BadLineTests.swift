@@ -3,7 +3,7 @@ import Testing
 
 @testable import BywayLineLayer
 
-/// A fault that is there from some time on.
+/// A fault that begins at a given time.
 private struct Late<Fault: LineFault>: LineFault {
   static var name: String { Fault.name }
   var fault: Fault
@@ -16,7 +16,7 @@ private struct Late<Fault: LineFault>: LineFault {
 
 /// Lines on which hardly a frame of a usual size arrives, at 921,600 baud. Frames of the best size carry 0.52 of a line that drops 1 % of
 /// its bytes, and 0.56 of one with a bit in 1000 wrong.
-@Suite("A line too bad to start on")
+@Suite("Transfers on very bad lines")
 struct BadLineTests {
   struct Noise: CustomTestStringConvertible {
     var testDescription: String
@@ -33,7 +33,7 @@ struct BadLineTests {
     return Simulation(line, seed: seed)
   }
 
-  /// Seconds from the first byte until all of an answer is there.
+  /// Returns the seconds from the first byte of the session until all of a response has arrived.
   private func cold(_ noise: Noise, size: Int, seed: UInt64) -> Double {
     let simulation = simulation(noise, from: 0, seed: seed)
     simulation.open()
@@ -48,19 +48,21 @@ struct BadLineTests {
 
   private func median(_ value: (UInt64) -> Double) -> Double { (1...5).map(value).sorted()[2] }
 
-  @Test("carries 64 KiB from its first byte on", arguments: noises)
+  @Test("on a very bad line, a transfer of 64 KiB takes less than two seconds, opening included", arguments: noises)
   func start(_ noise: Noise) {
     let seconds = median { cold(noise, size: 65_536, seed: $0) }
     #expect(seconds < 2, "\(seconds)")
   }
 
-  @Test("carries six times as much in six times as long", arguments: noises)
+  @Test("on a very bad line, a transfer of 384 KiB takes less than ten seconds", arguments: noises)
   func more(_ noise: Noise) {
     let seconds = median { cold(noise, size: 6 * 65_536, seed: $0) }
     #expect(seconds < 10, "\(seconds)")
   }
 
-  @Test("costs little more where it becomes bad in the middle of things", arguments: noises)
+  @Test(
+    "if a good line becomes very bad, a transfer is hardly slower than one that starts on such a line",
+    arguments: noises)
   func middle(_ noise: Noise) {
     let rest = 131_072
     let begin: UInt64 = 3_000_000_000
@@ -79,9 +81,9 @@ struct BadLineTests {
     #expect(seconds < fromTheStart / 0.8, "\(seconds) instead of \(fromTheStart)")
   }
 
-  /// An opening has 5 s, and on such a line one in twenty does not come to anything; then there is another.
+  /// An opening has 5 s. On such a line one in twenty fails, and the dialer tries again.
   @Test(
-    "keeps a session, once it has begun, where one frame in two is lost, and acknowledgements too",
+    "if half of all frames are lost, acknowledgements included, an open session survives",
     arguments: [0, Strength.count])
   func worse(_ correction: Int) {
     for seed in 1...6 as ClosedRange<UInt64> {
@@ -99,7 +101,7 @@ struct BadLineTests {
     }
   }
 
-  @Test("is as good as any other when it is good again")
+  @Test("if a very bad line becomes good, goodput exceeds 93 % of the line rate within a second")
   func recovery() {
     let line = LineConfiguration(
       baud: 921_600, batch: .milliseconds(1), faults: [Temporary(fault: BitFlips(rate: 1e-3), end: 5_000_000_000)])

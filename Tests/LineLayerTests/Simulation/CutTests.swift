@@ -3,10 +3,10 @@ import Testing
 
 @testable import BywayLineLayer
 
-@Suite("A cut")
+@Suite("Cuts of the line")
 struct CutTests {
   @Test(
-    "of five seconds in the middle of things loses nothing, and costs little more than itself",
+    "after a cut of five seconds, a transfer completes without loss within 3.5 s",
     arguments: Cut.Kind.allCases, [nil, .a, .b] as [VirtualLink.End?])
   func fiveSeconds(_ kind: Cut.Kind, _ end: VirtualLink.End?) {
     let simulation = Simulation(LineConfiguration(baud: 115_200, batch: .milliseconds(1)), seed: 3)
@@ -25,7 +25,9 @@ struct CutTests {
     #expect(Double(simulation.now - start) / 1e9 < 3.5)
   }
 
-  @Test("of sixty seconds ends the session at both ends, and the next one is a new one", arguments: Cut.Kind.allCases)
+  @Test(
+    "a cut of sixty seconds ends the session at both ends, and the next OPEN begins a new one",
+    arguments: Cut.Kind.allCases)
   func sixtySeconds(_ kind: Cut.Kind) {
     let simulation = Simulation(LineConfiguration(baud: 115_200, batch: .milliseconds(1)), seed: 3)
     simulation.open()
@@ -45,7 +47,7 @@ struct CutTests {
     #expect(simulation.failure == nil)
   }
 
-  @Test("of the line while nothing is said costs nothing", arguments: [Cut.Kind.stall, .lose])
+  @Test("a cut of 20 s on an idle line does not end the session", arguments: [Cut.Kind.stall, .lose])
   func quiet(_ kind: Cut.Kind) {
     let simulation = Simulation(LineConfiguration(baud: 115_200, batch: .milliseconds(1)), seed: 3)
     simulation.open()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BywayLineLayer
 
-/// The targets of the line layer alone, in the line's own time: whatever machine this runs on, the figures are the same.
+/// The targets of the line layer alone, in virtual time, so the figures are the same on every machine.
 @Suite("Goodput")
 struct GoodputTests {
   struct Situation: CustomTestStringConvertible {
@@ -11,7 +11,7 @@ struct GoodputTests {
     var line = LineConfiguration(baud: 921_600, batch: .milliseconds(1))
     var least: Double
     var size = 400_000
-    /// The same amount in the other direction.
+    /// Whether the same amount is sent in the other direction.
     var isBothWays = false
     var isPaced = true
     var correction = Strength.count
@@ -58,14 +58,14 @@ struct GoodputTests {
     situation("9600 baud", least: 0.84, baud: 9600, size: 20_000),
     situation("9600 baud both ways", least: 0.775, baud: 9600, size: 20_000, bothWays: true),
     situation("3,000,000 baud, batches of 16 ms", least: 0.97, baud: 3_000_000) { $0.line.batch = .milliseconds(16) },
-    situation("not paced by us, a queue of 20 KiB", least: 0.97) {
+    situation("no pacing, a queue of 20 KiB", least: 0.97) {
       $0.isPaced = false
       $0.line.transmitQueue = 20_480
     },
     situation("a log line each second", least: 0.96) { $0.line.faults = [ForeignLogLine(every: .seconds(1))] },
   ]
 
-  @Test("is what docs/wire-protocol.md makes possible", arguments: situations, [1, 2] as [UInt64])
+  @Test("a bulk transfer reaches the goodput that its line allows", arguments: situations, [1, 2] as [UInt64])
   func targets(_ situation: Situation, _ seed: UInt64) {
     let line = situation.line
     var configuration = LineLayerConfiguration()

@@ -3,9 +3,9 @@ import Testing
 
 @testable import BywayLineLayer
 
-@Suite("An idle line")
+@Suite("Idle lines")
 struct IdleLineTests {
-  @Test("carries at most 30 bytes in 10 seconds each way", arguments: [nil, 11_520] as [Int?])
+  @Test("an idle line carries at most 30 bytes in 10 seconds in each direction", arguments: [nil, 11_520] as [Int?])
   func quiet(_ rate: Int?) {
     var configuration = LineLayerConfiguration.defaults
     configuration.bytesPerSecond = rate
@@ -20,7 +20,7 @@ struct IdleLineTests {
     }
   }
 
-  @Test("wakes its owner a few times in 10 seconds, no more")
+  @Test("an idle session wakes its owner at most 12 times in 100 seconds")
   func wakeUps() {
     var dialer = LineLayer(.dialer, configuration: .defaults, at: 0)
     dialer.receive(.hello(version: 1, incarnation: 7, largestPayload: 2048), at: 0)

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Latency")
 struct LatencyTests {
-  /// Milliseconds from a small message's taking until its last byte is there, each of them beyond its time on the wire.
-  /// Bulk comes in the same direction or the other; here the message waits only for what the layer has already taken.
+  /// Returns the sorted delays of 40 small messages until the last byte arrived, in milliseconds beyond the time on the wire.
+  /// Bulk data is sent in the same or the other direction. A message waits only for bytes that the layer has already accepted.
   private func delays(bulkFrom: KeyPath<Simulation, Simulation.End>?, batch: Duration = .milliseconds(1)) -> [Double] {
     let line = LineConfiguration(baud: 115_200, batch: batch)
     let simulation = Simulation(line, seed: 1)
@@ -18,7 +18,7 @@ struct LatencyTests {
     for _ in 0..<40 {
       simulation.run(atMost: 0.237)
       let start = simulation.now
-      // Overtakes what its owner has not handed over yet.
+      // Overtakes bytes that the layer has not accepted yet.
       let mark = simulation.listener.taken + 30
       simulation.listener.toSend = max(simulation.listener.toSend, mark)
       guard simulation.run(atMost: 5, until: { simulation.dialer.received >= mark }) else { return [.infinity] }
@@ -28,25 +28,25 @@ struct LatencyTests {
     return delays.sorted()
   }
 
-  @Test("a small message on an idle line takes little more than its bytes")
+  @Test("a small message on an idle line takes at most a few milliseconds longer than its bytes")
   func idle() {
     let delays = delays(bulkFrom: nil)
     #expect(delays[20] <= 2 && delays[39] <= 4, "\(delays)")
   }
 
-  @Test("a small message is hardly held up by bulk in the other direction")
+  @Test("a bulk transfer in the other direction delays a small message by at most 20 ms")
   func opposite() {
     let delays = delays(bulkFrom: \.dialer)
     #expect(delays[20] <= 5 && delays[39] <= 20, "\(delays)")
   }
 
-  @Test("a small message waits for what is behind the wire and two frames with bulk in its own direction")
+  @Test("a bulk transfer in its own direction delays a small message by at most 55 ms")
   func same() {
     let delays = delays(bulkFrom: \.listener)
     #expect(delays[20] <= 45 && delays[39] <= 55, "\(delays)")
   }
 
-  @Test("batches of 16 ms add no more than themselves")
+  @Test("if an adapter delivers in batches of 16 ms, the latency grows by little more than a batch")
   func batches() {
     let delays = delays(bulkFrom: \.listener, batch: .milliseconds(16))
     #expect(delays[20] <= 66 && delays[39] <= 80, "\(delays)")

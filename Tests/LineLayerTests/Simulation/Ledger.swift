@@ -2,9 +2,9 @@ import BywayLineEmulation
 
 @testable import BywayLineLayer
 
-/// Knows what was sent in every session, and says what is wrong with what is received.
+/// A record of what was sent in each session, which finds errors in what is received.
 ///
-/// Streams are cut from a pattern that session and direction decide, so that a byte in the wrong place is a wrong byte.
+/// Session and direction determine the bytes of a stream, so a byte in the wrong place is a wrong byte.
 struct Ledger {
   private struct Stream {
     var taken = 0
@@ -20,9 +20,9 @@ struct Ledger {
   }
 
   private var sessions: [UInt32: Session] = [:]
-  /// The first thing that was wrong.
+  /// The first error.
   private(set) var failure: String?
-  /// Sessions that both ends have brought to a good end.
+  /// How often an end has reported that a session finished.
   private(set) var goodEnds = 0
 
   mutating func take(_ count: Int, _ session: UInt32, from end: VirtualLink.End) -> [UInt8] {
@@ -55,7 +55,7 @@ struct Ledger {
 
   mutating func finished(_ session: UInt32?, at end: VirtualLink.End) {
     guard let session, let stream = sessions[session, default: Session()].streams[end.other] else { return }
-    if stream.received != stream.taken { fail("an end before the end") }
+    if stream.received != stream.taken { fail("the stream ended before its last byte") }
     sessions[session, default: Session()].streams[end.other]?.isFinished = true
   }
 

@@ -3,19 +3,19 @@ import Testing
 
 @testable import BywayLineLayer
 
-/// When pieces of the stream were on the wire, as an end says it, against what the emulated line did.
-@Suite("Passages") struct PassageTests {
-  /// Milliseconds by which what an end says differs from what has happened.
+/// The times at which pieces of the stream were on the wire: as an end measures them, and as the emulated line knows them.
+@Suite("Measured transmission times") struct PassageTests {
+  /// Differences between measured and real times, in milliseconds.
   struct Differences {
-    /// The sender's word for when the first byte began to leave. Where nothing is before it, that is at once.
+    /// When the first byte began to leave, as the sender measures it. If nothing is ahead of it, that is at once.
     var began: [Double] = []
-    /// The sender's word for when the last byte was there.
+    /// When the last byte arrived, as the sender measures it.
     var arrived: [Double] = []
-    /// The receiver's word for when the other end began to send.
+    /// When the peer began to send, as the receiver measures it.
     var replied: [Double] = []
   }
 
-  /// Small messages from the dialer, on a line that is idle or has bulk, each followed.
+  /// Sends small messages from the dialer, on an idle or busy line, and compares the times of each.
   private func differences(
     _ faults: [any LineFault] = [], bulkFrom: KeyPath<Simulation, Simulation.End>? = nil, baud: Int = 115_200,
     size: Int = 100, seed: UInt64 = 1
@@ -50,7 +50,7 @@ import Testing
       else { return found }
       guard case .passed(let passage) = dialer.events.last(where: { if case .passed = $0 { true } else { false } })
       else { return found }
-      // The first ones measure the line.
+      // During the first ones the ends measure the line.
       guard index >= 0 else { continue }
       found.began.append((Double(passage.began) - Double(start)) / 1e6)
       found.arrived.append((Double(passage.arrived) - Double(arrived)) / 1e6)
@@ -66,41 +66,44 @@ import Testing
     differences.count == 12 && differences.allSatisfy { abs($0) <= limit }
   }
 
-  @Test("on an idle line both ends know when a message was on the wire", arguments: [19_200, 115_200, 921_600])
+  @Test(
+    "on an idle line, both ends measure when a message was on the wire to within 5 ms",
+    arguments: [19_200, 115_200, 921_600])
   func idle(baud: Int) {
     let found = differences(baud: baud)
     #expect(
       isClose(found.began) && isClose(found.arrived) && isClose(found.replied), "\(found)")
   }
 
-  @Test("a delay counts once for each way")
+  @Test("a latency of the line counts once in each direction in the measured times")
   func late() {
     let found = differences([Latency(.milliseconds(40))])
     #expect(
       isClose(found.began) && isClose(found.arrived) && isClose(found.replied), "\(found)")
   }
 
-  @Test("behind bulk in the same direction it is known when the last byte was there")
+  @Test("if bulk is ahead of a message, the sender still measures when its last byte arrived")
   func same() {
     let found = differences(bulkFrom: \.dialer)
     #expect(isClose(found.arrived), "\(found.arrived)")
   }
 
   @Test(
-    "bulk the other way, behind which acknowledgements wait, changes nothing", arguments: 1...3 as ClosedRange<UInt64>)
+    "if acknowledgements wait behind bulk, the sender still measures the right times",
+    arguments: 1...3 as ClosedRange<UInt64>)
   func opposite(seed: UInt64) {
     let found = differences(bulkFrom: \.listener, seed: seed)
     #expect(isClose(found.began) && isClose(found.arrived), "\(found)")
   }
 
-  /// Now and then a frame is sent again of which only the acknowledgement was lost.
-  @Test("a message of many frames, of which some are lost, has arrived when the last copy has")
+  /// Sometimes a frame is retransmitted although only its acknowledgement was lost.
+  @Test("if frames of a message are lost, the sender measures when the last retransmission arrived")
   func lossy() {
     let found = differences([BitFlips(rate: 1e-4)], size: 3000)
     #expect(isClose(found.began) && found.arrived.count == 12 && far(found.arrived).count <= 1, "\(found)")
   }
 
-  @Test("pieces that are never acknowledged are not followed without end")
+  @Test("an end measures the arrival of at most 512 pieces at a time")
   func bound() {
     var passages = Passages()
     for index in 0..<10_000 as Range<UInt64> { passages.follow(index..<index + 1) }

@@ -2,7 +2,7 @@ import BywayLineEmulation
 
 @testable import BywayLineLayer
 
-/// A fault that is gone from some time on.
+/// A fault that stops at a given time.
 struct Temporary<Fault: LineFault>: LineFault {
   static var name: String { Fault.name }
   var fault: Fault
@@ -19,7 +19,7 @@ struct Temporary<Fault: LineFault>: LineFault {
   }
 }
 
-/// Two ends, a line with several faults, and owners who do as they please; all of it from one seed.
+/// Two ends whose owners act at random, and a line with random faults, all from one seed.
 struct RandomRun {
   let seed: UInt64
   private var random: SplitMix64
@@ -29,9 +29,9 @@ struct RandomRun {
     random = SplitMix64(seed: seed).stream(named: "run")
   }
 
-  /// When the line becomes a good one, in seconds.
+  /// The time at which the faults stop, in seconds.
   private static let trouble = 6.0
-  /// After which it may take so long until all is said. An end may have gone unnoticed for a keep-alive and patience.
+  /// The time that sessions then have to finish, in seconds. An end may notice a restart only after keep-alive and patience.
   private static let recovery = 120.0
 
   /// Runs, and returns the error if there is one.
@@ -47,7 +47,7 @@ struct RandomRun {
     return recovery(of: simulation)
   }
 
-  /// Checks that on a good line all that was begun ends, and a new session ends well.
+  /// Checks that on a good line every session ends, and that a new session finishes at both ends.
   private func recovery(of simulation: Simulation) -> String? {
     simulation.link.restore()
     let goodEnds = simulation.ledger.goodEnds

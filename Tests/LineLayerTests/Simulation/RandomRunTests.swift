@@ -4,15 +4,17 @@ import Testing
 @testable import BywayLineLayer
 
 /// `BYWAY_SEED=n` repeats one run; `BYWAY_RUNS=n` makes that many.
-@Suite("Random runs")
+@Suite("Random sessions")
 struct RandomRunTests {
   private static let environment = ProcessInfo.processInfo.environment
   private static let seed = environment["BYWAY_SEED"].flatMap { UInt64($0) }
   private static let count = environment["BYWAY_RUNS"].flatMap { Int($0) } ?? 2000
-  /// Handed out in groups, so that all cores have something to do.
+  /// Runs are split into groups to use all cores.
   private static let groups = 50
 
-  @Test("never a wrong byte, never one twice, and all is well once the line is", arguments: 0..<groups)
+  @Test(
+    "under random faults no byte is wrong or delivered twice, and after them a session finishes well",
+    arguments: 0..<groups)
   func runs(_ group: Int) {
     if let seed = Self.seed {
       if group == 0 { expectGood(seed) }
@@ -22,7 +24,7 @@ struct RandomRunTests {
   }
 
   @Test(
-    "what once failed does not fail again",
+    "a random session that once failed does not fail again",
     arguments: [
       // A dialer sent more than the listener's window before it knew that.
       340,

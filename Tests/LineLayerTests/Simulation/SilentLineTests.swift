@@ -4,7 +4,7 @@ import Testing
 @testable import BywayLineLayer
 
 /// Cuts in the middle of a transfer, as both ends notice them.
-@Suite("A line that is cut in the middle of a transfer")
+@Suite("Cuts during a transfer")
 struct SilentLineTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let kind: Cut.Kind
@@ -36,7 +36,8 @@ struct SilentLineTests {
   private func seconds(from start: UInt64, to end: UInt64) -> Double { (Double(end) - Double(start)) / 1e9 }
 
   @Test(
-    "goes on with the right bytes after a cut that is shorter than the grace", arguments: cases, [14.0, 28.5])
+    "if a cut is shorter than the grace time, the transfer resumes with the right bytes", arguments: cases,
+    [14.0, 28.5])
   func shorter(_ cut: Case, _ length: Double) throws {
     let (simulation, sender, receiver) = try cutTransfer(cut)
     let start = simulation.now
@@ -65,7 +66,7 @@ struct SilentLineTests {
     }
   }
 
-  @Test("ends at both ends soon after the grace, if the cut is longer", arguments: cases)
+  @Test("if a cut is longer than the grace time, the session ends at both ends soon after it", arguments: cases)
   func longer(_ cut: Case) throws {
     let (simulation, sender, receiver) = try cutTransfer(cut)
     simulation.run(atMost: 29.5)
@@ -80,7 +81,7 @@ struct SilentLineTests {
     #expect(simulation.ends.allSatisfy { !$0.layer.hasSession && $0.interruptions.count == 1 })
   }
 
-  @Test("is one interruption where it falls silent first and is then lost")
+  @Test("if a line falls silent and is then lost, both ends report one interruption")
   func both() throws {
     let (simulation, sender, _) = try cutTransfer(Case(kind: .lose, sender: .a))
     simulation.run(atMost: 20)
@@ -95,7 +96,7 @@ struct SilentLineTests {
     #expect(sender.events == [.ready, .confirmed] && sender.layer.interruption == nil)
   }
 
-  @Test("is asked about by the receiver once, not again and again")
+  @Test("if a transfer falls silent, the receiver asks for it only once")
   func askedOnce() throws {
     let simulation = Simulation(LineConfiguration(baud: 115_200, batch: .milliseconds(1)), seed: 5)
     simulation.open()
@@ -124,7 +125,7 @@ struct SilentLineTests {
     Slow(testDescription: "115,200 baud, one byte in 100 wrong", baud: 115_200, flips: 1e-2 / 8),
   ]
 
-  @Test("is not reported while its other end is there, however slow or bad it is", arguments: slow)
+  @Test("on a slow or bad line with a live peer, no interruption is reported", arguments: slow)
   func noFalseAlarm(_ slow: Slow) {
     let line = LineConfiguration(baud: slow.baud, batch: .milliseconds(1), faults: [BitFlips(rate: slow.flips)])
     var configuration = LineLayerConfiguration()
@@ -146,7 +147,7 @@ struct SilentLineTests {
     }
   }
 
-  @Test("is not reported while its other end is there, and does not read")
+  @Test("if a live peer does not read, no interruption is reported")
   func unread() {
     let simulation = Simulation(LineConfiguration(baud: 115_200, batch: .milliseconds(1)), seed: 5)
     simulation.open()

@@ -4,7 +4,7 @@ import BywayLineEmulation
 
 /// A dialer and a listener over an emulated line, in virtual time.
 ///
-/// Each end sends what it was given, and a ``Ledger`` knows what the other may receive.
+/// Each end sends the bytes of a ``Ledger``, which checks what the other end receives.
 final class Simulation {
   final class End {
     let name: VirtualLink.End
@@ -24,7 +24,7 @@ final class Simulation {
     /// Bytes that the line has not taken yet.
     var output: [UInt8] = []
     var events: [LineLayerEvent] = []
-    /// Interruptions, and the times at which the owner was told of each; of those that are over, also of its end.
+    /// Interruptions, and the times at which the owner was told that each began and ended.
     var interruptions: [(kind: Interruption, began: UInt64, ended: UInt64?)] = []
 
     init(_ layer: LineLayer, name: VirtualLink.End) {
@@ -78,7 +78,7 @@ final class Simulation {
     return ends.contains { $0.layer.statistics.refusedFrames > 0 } ? "an honest end's frame was refused" : nil
   }
 
-  // MARK: What owners do
+  // MARK: Actions of owners
 
   func open() {
     guard dialer.hasLine, !dialer.layer.hasSession else { return }
@@ -86,7 +86,7 @@ final class Simulation {
     takeEvents(dialer)
   }
 
-  /// A program starts anew.
+  /// Restarts the program of an end.
   func restart(_ end: End) {
     if end === listener {
       ledger.listenerEnded(end.session)
@@ -111,7 +111,7 @@ final class Simulation {
 
   // MARK: Time
 
-  /// Goes on until `condition` holds, or `limit` seconds of the line's time have passed.
+  /// Runs until `condition` holds, or `limit` seconds of the line's time have passed.
   @discardableResult
   func run(atMost limit: Double = 600, until condition: () -> Bool = { false }) -> Bool {
     let end = now + UInt64(limit * 1e9)
@@ -120,7 +120,7 @@ final class Simulation {
       guard now < end, failure == nil else { return false }
       var next = end
       for end in ends {
-        // A line that takes nothing has to be waited for, whatever is due.
+        // If the line accepts no bytes, wait for it, whatever timers have expired.
         let earliest = end.output.isEmpty ? now : now + 2_000_000
         if let deadline = end.layer.nextDeadline {
           if deadline < earliest, end.output.isEmpty { idleWakeUps += 1 }
@@ -159,8 +159,7 @@ final class Simulation {
     if hasLine { end.layer.lineRestored(at: now) } else { end.layer.lineLost(at: now) }
   }
 
-  /// Hands over what has arrived, cut at random, and at most one frame at a time, so that it is known which session an
-  /// event belongs to.
+  /// Passes received bytes to an end in random pieces of at most one frame, so that the session of each event is known.
   private func receive(_ end: End) {
     var bytes = link.receive(at: end.name)[...]
     guard end.hasLine else { return }
@@ -184,7 +183,7 @@ final class Simulation {
     }
   }
 
-  /// Before a frame is asked for, so that an acknowledgement can ride on what there is to send.
+  /// Gives the layer data before it is asked for a frame, so that acknowledgements can go in DATA frames.
   private func provide(_ end: End) {
     guard let session = end.session else { return }
     let room = min(end.layer.room(at: now), end.toSend - end.taken)

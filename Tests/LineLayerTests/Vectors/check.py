@@ -60,7 +60,7 @@ def times(left, right):
 
 
 def value(polynomial, point):
-    """Of a polynomial whose highest coefficient comes first."""
+    """Returns the value of a polynomial whose highest coefficient comes first."""
     result = 0
     for coefficient in polynomial:
         result = times(result, point) ^ coefficient
@@ -68,7 +68,7 @@ def value(polynomial, point):
 
 
 def parity(word, count):
-    """What makes the word, with so many bytes behind it, zero at the powers 0 to count - 1 of 2."""
+    """Returns `count` bytes that, after the word, make it zero at the powers 0 to count - 1 of 2."""
     generator = [1]
     for root in POWERS[:count]:
         generator = [high ^ times(low, root) for high, low in zip(generator + [0], [0] + generator)]
@@ -86,7 +86,7 @@ def words(count, strength):
 
 
 def correctable(content, key, strength):
-    """A body and its check as it goes over the line."""
+    """Returns a body and its check as they are sent with correction."""
     number, count = words(len(content), strength)
     columns = [parity(content[start::number], count) for start in range(number)]
     header = (strength << 12 | len(content)).to_bytes(2, "big")
@@ -94,11 +94,11 @@ def correctable(content, key, strength):
     return sync + header + parity(header, 4) + content + bytes(byte for row in zip(*columns) for byte in row)
 
 
-def mended(word, count):
-    """The word put right, and how many bytes of it were wrong; None where that is more than half of `count`."""
+def corrected_word(word, count):
+    """Returns the corrected word and its number of wrong bytes, or None if those are more than half of `count`."""
     syndromes = [value(word, root) for root in POWERS[:count]]
     for errors in range(count // 2 + 1):
-        # Peterson: the recurrence of so many terms that the syndromes follow, by elimination.
+        # Peterson's algorithm: the recurrence of this many terms that the syndromes follow, by elimination.
         rows = [[syndromes[row + column] for column in range(errors + 1)] for row in range(count - errors)]
         for column in range(errors):
             pivot = next((row for row in range(column, len(rows)) if rows[row][column]), None)
@@ -115,7 +115,7 @@ def mended(word, count):
 
 
 def eliminate(rows, column, pivot):
-    """Makes a column zero in all rows but one, where it becomes one."""
+    """Makes a column zero in all rows except one, where it becomes one."""
     rows[column], rows[pivot] = rows[pivot], rows[column]
     inverse = POWERS[-POWERS.index(rows[column][column]) % 255]
     rows[column] = [times(cell, inverse) for cell in rows[column]]
@@ -125,7 +125,7 @@ def eliminate(rows, column, pivot):
 
 
 def repaired(word, places, syndromes):
-    """With the errors at these places that the syndromes ask for, by elimination once more."""
+    """Returns the word without the errors at these places, which follow from the syndromes by elimination."""
     points = [POWERS[len(word) - 1 - place] for place in places]
     rows, powers = [], [1] * len(points)
     for syndrome in syndromes[: len(points)]:
@@ -141,12 +141,12 @@ def repaired(word, places, syndromes):
 
 
 def corrected(wire, key):
-    """The body with its check of the first frame that can be mended, and how many bytes were wrong; None where there is none."""
+    """Returns body and check of the first frame that can be corrected, and its number of wrong bytes, or None without such a frame."""
     sync = crc32c(key) >> 8
     for start in range(len(wire) - 8):
         if bin(int.from_bytes(wire[start : start + 3], "big") ^ sync).count("1") > 2:
             continue
-        header = mended(wire[start + 3 : start + 9], 4)
+        header = corrected_word(wire[start + 3 : start + 9], 4)
         if header is None:
             continue
         fields, wrong = int.from_bytes(header[0][:2], "big"), header[1]
@@ -159,7 +159,7 @@ def corrected(wire, key):
             continue
         body = bytearray(wire[start + 9 : start + 9 + length])
         for column in range(number):
-            word = mended(bytes(body[column::number]) + wire[start + 9 + length + column : end : number], count)
+            word = corrected_word(bytes(body[column::number]) + wire[start + 9 + length + column : end : number], count)
             if word is None:
                 return None
             body[column::number], wrong = word[0][:-count], wrong + word[1]
@@ -168,7 +168,7 @@ def corrected(wire, key):
 
 
 def runs(text):
-    """A list of runs: one byte below 128, else two, the first with its highest bit set."""
+    """Encodes a list of runs: one byte below 128, otherwise two, the first with its highest bit set."""
     counts = [int(count) for count in text.split(",") if count]
     return b"".join(bytes([count]) if count < 128 else (0x8000 | count).to_bytes(2, "big") for count in counts)
 
@@ -213,7 +213,7 @@ def seal(text):
 
 
 def opened(wire, seal_bytes):
-    """The body of an intact frame, or None."""
+    """Returns the body of an intact frame, or None."""
     inner = unstuff(wire[:-1]) if wire.endswith(b"\x00") else None
     if inner is None or len(inner) < 5:
         return None
@@ -225,7 +225,7 @@ def opened(wire, seal_bytes):
 
 
 class Receiver:
-    """What an end keeps of the peer's stream: its units, each by its number."""
+    """The units that an end has received, by number."""
 
     def __init__(self, window):
         self.window, self.next, self.units, self.end, self.stream = window, 0, {}, None, b""
@@ -276,7 +276,7 @@ def blocks(path):
             yield dict(line.split(": ", 1) for line in lines)
 
 
-# Session vectors: docs/wire-protocol.md, section 12. The words stand for numbers that a run has; any will do here.
+# Session vectors: docs/wire-protocol.md, section 12. A tester replaces these words by numbers of the session. Here any number will do.
 WORDS = {"heard": "9", "all": "9", "own": "11223344", "other": "11223345", "past": "55667788", "new": "99aabbcc", "none": "00000000"}
 DEFAULTS = {
     "hello": "version=1 incarnation=own largest=2048",
@@ -288,13 +288,13 @@ DEFAULTS = {
     "noise": "level=0",
     "data": "number=0",
 }
-# What a tester does with a frame, or looks for, besides its fields.
+# Words of a step that are not fields of its frame.
 BESIDE = {"more", "zeros", "seal", "piece", "arrived", "payload", "runs", "beyond"}
 BESIDE |= {"correction", "strength", "wrong", "header", "sync", "length"}
 
 
 def session_frame(words):
-    """The body of the frame that a step names; None where it may be any. Raises ValueError or KeyError where it is none."""
+    """Returns the body of the frame that a step names, or None for any frame. Raises ValueError or KeyError if it is invalid."""
     kind, *rest = words
     if kind == "any":
         return None
@@ -313,7 +313,7 @@ def session_frame(words):
 
 
 def is_step(line):
-    """Whether a line is a step of a session, with a frame that can be sent if it has one."""
+    """Returns whether a line is a step of a session, and its frame, if it has one, can be sent."""
     action, *words = line.split()
     try:
         if action == "in" and words[0] in ("bytes", "body"):
@@ -347,7 +347,7 @@ def is_step(line):
 
 
 def sessions(path):
-    """Steps of each block, with what it is called."""
+    """Yields the name and the steps of each block."""
     for block in path.read_text().split("\n\n"):
         lines = [line for line in block.splitlines() if line and not line.startswith("#")]
         headers = dict(line.split(": ", 1) for line in lines if line.partition(":")[0].isalpha() and ": " in line)

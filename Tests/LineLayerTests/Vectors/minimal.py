@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A minimal end of a line, written from docs/wire-protocol.md, appendix A: python3 minimal.py dial|listen DEVICE
+"""A minimal end of a line, written from docs/wire-protocol.md: python3 minimal.py dial|listen DEVICE
 
-It says on the stream what it hears there. What the appendix lets an end leave out is left out.
+It returns the bytes of the stream. It leaves out what section 3 allows a minimal end to leave out.
 """
 
 import collections
@@ -18,7 +18,7 @@ from check import crc32c, stuff, unstuff
 VERSION, PAYLOAD, WINDOW, UNIT = 1, 256, 4096, 16
 FINISHED, UNKNOWN, ABORTED, SILENCE, BAD_VERSION, BOTH_DIAL = range(6)
 HELLO, OPEN, RESET, POLL, ACK, ANSWER, DATA = 1, 2, 3, 4, 0x40, 0x41, 0x80
-# Seconds: section 6.
+# Times of section 6, in seconds.
 PATIENCE, OPENING, GRACE, CLOSING, PAUSE = 30, 5, 30, 5, 1
 
 
@@ -27,7 +27,7 @@ def units(payload):
 
 
 def told(runs):
-    """How far a list of runs reaches; None where it is none."""
+    """Returns how many units a list of runs covers, or None if it is invalid."""
     total = 0
     if len(runs) > 32:
         return None
@@ -45,21 +45,21 @@ class Session:
         self.number, self.incarnation = number, incarnation
         self.confirmed = False
         self.heard = now
-        # Receiving: the first unit that is missing.
+        # Receiving: the number of the first missing unit.
         self.next = 0
         self.input_ended = False
-        # Sending, in units: frames from `first` on, unacknowledged; what was not sent yet; where the peer's offer ends.
+        # Sending: unacknowledged frames from unit `first` on, bytes not sent yet, and the end of the peer's window.
         self.first, self.frames, self.pending = 0, collections.deque(), bytearray()
         self.offered, self.largest = limit, max(largest, 64)
         self.wants_end = self.end_sent = False
-        # Questions.
+        # Questions to the peer.
         self.unanswered, self.since, self.ask, self.token, self.resend = 0, None, None, 0, False
 
     def seal(self):
         return struct.pack(">II", self.number, self.incarnation)
 
     def sent(self):
-        """Where the next frame begins."""
+        """Returns the number of the first unit of the next frame."""
         return self.first + sum(units(payload) for payload, _ in self.frames)
 
 
@@ -72,11 +72,11 @@ class End:
         self.output, self.control, self.answer, self.owes = bytearray(), [], None, False
         self.up, self.lost = False, clock()
 
-    # What goes out
+    # Sending
 
     def write(self, content):
         seal = self.session.seal() if content[0] >= 0x40 else b""
-        # A zero before every frame, rather than a clock that tells when one is needed.
+        # With a zero before every frame, no clock is needed that tells when one is due.
         self.output += b"\0" + stuff(content + struct.pack(">I", crc32c(seal + content))) + b"\0"
 
     def say(self, content):
@@ -106,7 +106,7 @@ class End:
         self.owes, self.answer = False, None
 
     def transmit(self):
-        """Everything that may be said now."""
+        """Writes all frames that may be sent now."""
         for content in self.control:
             self.write(content)
         self.control = []
@@ -149,7 +149,7 @@ class End:
     def data(self, number, payload, last):
         self.write(struct.pack(">BH", DATA | (2 if last else 0), number % 65536) + payload)
 
-    # What comes in
+    # Receiving
 
     def receive(self, run):
         content = unstuff(run) if len(run) <= PAYLOAD + 20 else None
@@ -234,7 +234,7 @@ class End:
         self.hear()
         advance = (number - session.first) % 65536
         if advance >= 32768:
-            return True  # Behind the one before.
+            return True  # Older than an earlier one.
         if advance + runs > session.sent() - session.first:
             self.reset(session.number, ABORTED)
             self.over(ABORTED)
@@ -248,7 +248,7 @@ class End:
     def on_answer(self, content):
         token, _ = struct.unpack_from(">BB", content, 1)
         if self.on_ack(content, 3) and self.session and token == self.session.token:
-            # Whatever is missing was sent before the question.
+            # Everything unacknowledged was sent before the question.
             self.session.resend = True
 
     def on_data(self, content):
@@ -257,7 +257,7 @@ class End:
         if content[0] & 1:
             advanced = struct.unpack_from(">H", content, 3)[0]
             start = 5
-            # It says nothing of the window: the offer's end stays where it is.
+            # It does not change the end of the window.
             offered = self.session.offered
             if not self.on_ack(bytes([ACK]) + struct.pack(">HH", advanced, 0)):
                 return
@@ -267,7 +267,7 @@ class End:
         self.owes = True
         payload, last = content[start:], content[0] & 2
         ahead = (number - session.next + 32768) % 65536 - 32768
-        # What is ahead of a gap is not kept. Of a frame that was cut otherwise before, some units may be new.
+        # Units ahead of a gap are not kept. If the peer cuts frames in another way than before, only some units may be new.
         if session.input_ended or ahead > 0 or ahead + units(payload) <= 0 or not (payload or last):
             return
         session.next += ahead + units(payload)
@@ -322,7 +322,7 @@ class End:
 
 
 def carry(end, device):
-    """Until the line is gone."""
+    """Carries frames until the line is gone."""
     tty.setraw(device)
     end.line_back()
     run, too_long = bytearray(), False

@@ -4,7 +4,7 @@ package import NIOCore
 
 /// A handler that keeps the heads and response sinks of its exchanges, and ignores the rest of their requests.
 ///
-/// For one event loop.
+/// Its methods must be called on the same event loop.
 package final class RecordingHandler: ExchangeHandler, RequestSink {
   package private(set) var heads: [ExchangeHead] = []
   package private(set) var sinks: [any ResponseSink] = []

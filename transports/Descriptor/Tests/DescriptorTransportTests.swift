@@ -17,7 +17,9 @@ import UnixTransport
     folder = try TemporaryFolder()
   }
 
-  @Test("is a transport", arguments: TransportCompatibility.Check.allCases)
+  @Test(
+    "the descriptor transport passes each check of the compatibility kit",
+    arguments: TransportCompatibility.Check.allCases)
   func passes(_ check: TransportCompatibility.Check) async throws {
     // The store of sockets refuses a second listener. The kit's transport has a store for each, so `inUse` tests that.
     guard check != .refusesTakenAddress else { return }
@@ -74,7 +76,7 @@ import UnixTransport
     #expect(transport.audience(of: try LinkAddress("fd:nobody")) == .anyone)
   }
 
-  @Test("requires insecure=yes for a TCP socket that other machines reach")
+  @Test("a TCP socket that other machines reach requires insecure=yes")
   func open() async throws {
     let transport = try DescriptorTransport(held: HeldSockets((Manager.openTCP(0), "web")))
     let error = await bywayError { try await transport.listen(on: LinkAddress("fd:web"), context: .test()) }
@@ -83,7 +85,7 @@ import UnixTransport
     await allowed.close()
   }
 
-  @Test("no child inherits the sockets")
+  @Test("child processes do not inherit the sockets of the service manager")
   func closedOnExec() throws {
     let descriptor = try Manager.openUnix(folder["s"])
     #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC == 0)
@@ -91,7 +93,7 @@ import UnixTransport
     #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0)
   }
 
-  @Test("each socket has only one listener")
+  @Test("a second listener on the same socket is refused, until the first one closes")
   func inUse() async throws {
     let transport = try DescriptorTransport(held: HeldSockets((Manager.openUnix(folder["s"]), "link")))
     let listener = try await transport.listen(on: LinkAddress("fd:link"), context: .test())
@@ -101,7 +103,7 @@ import UnixTransport
     await (try transport.listen(on: LinkAddress("fd:link"), context: .test())).close()
   }
 
-  @Test("the error for a missing socket says what to do")
+  @Test("if a socket is missing, the error says what to do")
   func missing() async throws {
     let socket = try Manager.openUnix(folder["s"])
     let cases: [(HeldSockets, String)] = [
@@ -121,7 +123,9 @@ import UnixTransport
     #expect(dialing?.message.contains("this end dials") == true)
   }
 
-  @Test("refuses an address that is not a name only", arguments: ["fd:", "fd://link", "fd:a/b", "fd:a?insecure=no"])
+  @Test(
+    "the transport refuses an fd: address that is not only a name",
+    arguments: ["fd:", "fd://link", "fd:a/b", "fd:a?insecure=no"])
   func addresses(_ text: String) throws {
     #expect(throws: BywayError.self) { try DescriptorTransport(held: HeldSockets([])).check(LinkAddress(text)) }
   }

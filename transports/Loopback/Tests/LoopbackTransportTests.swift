@@ -8,7 +8,7 @@ import TransportTestSupport
 @Suite struct LoopbackTransportTests {
   let transport = LoopbackTransport(names: LoopbackNames())
 
-  @Test("the error for an unknown name lists the known names")
+  @Test("if nothing listens on a loopback name, the error lists the known names")
   func nobody() async throws {
     let listener = try await transport.listen(on: LinkAddress("loopback:hub"), context: .test())
     let error = await bywayError { try await transport.connect(to: LinkAddress("loopback:hup"), context: .test()) }
@@ -19,7 +19,7 @@ import TransportTestSupport
     #expect(none?.message.contains("no names are known") == true)
   }
 
-  @Test("fails to connect from, or to, an event loop that has shut down", arguments: [false, true])
+  @Test("connecting from, or to, an event loop that has shut down fails", arguments: [false, true])
   func shutDown(_ isListener: Bool) async throws {
     let address = try LinkAddress("loopback:hub")
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -34,7 +34,7 @@ import TransportTestSupport
     await listener.close()
   }
 
-  @Test("assigns a name to one listener at a time, and releases it on close")
+  @Test("a loopback name has one listener at a time, and is released when it closes")
   func taken() async throws {
     let address = try LinkAddress("loopback:hub")
     let first = try await transport.listen(on: address, context: .test())
@@ -47,7 +47,7 @@ import TransportTestSupport
     await second.close()
   }
 
-  @Test("shares names across the whole process by default")
+  @Test("by default, all loopback transports of a process share their names")
   func shared() async throws {
     let address = try LinkAddress("loopback:found from everywhere")
     let listener = try await LoopbackTransport().listen(on: address, context: .test())
@@ -55,7 +55,7 @@ import TransportTestSupport
     await listener.close()
   }
 
-  @Test("refuses connections when too many wait to be accepted")
+  @Test("connections are refused when 256 already wait to be accepted")
   func flood() async throws {
     let address = try LinkAddress("loopback:hub")
     let listener = try await transport.listen(on: address, context: .test())
@@ -75,7 +75,7 @@ import TransportTestSupport
     for channel in open { try await channel.closeFuture.get() }
   }
 
-  @Test("refuses an address without a name", arguments: ["loopback:", "loopback://hub"])
+  @Test("the transport refuses a loopback address without a name", arguments: ["loopback:", "loopback://hub"])
   func noName(_ text: String) {
     #expect(throws: BywayError.self) { try transport.check(LinkAddress(text)) }
   }

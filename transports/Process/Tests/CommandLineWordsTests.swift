@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct CommandLineWordsTests {
   @Test(
-    "splits as a shell does",
+    "a command line is split into words as a shell does",
     arguments: [
       ("cat", ["cat"]),
       ("  socat - \t/dev/ttyUSB0,raw ", ["socat", "-", "/dev/ttyUSB0,raw"]),
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(
-    "refuses incomplete commands", arguments: ["", "  ", "a 'b", "a \"b", "a \"b\\", "a \\", "'' b", "a\0b"])
+    "an incomplete command line is refused", arguments: ["", "  ", "a 'b", "a \"b", "a \"b\\", "a \\", "'' b", "a\0b"])
   func refuses(_ command: String) {
     #expect(throws: BywayError.self) { try CommandLineWords(command) }
   }

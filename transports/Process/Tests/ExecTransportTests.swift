@@ -12,7 +12,7 @@ import TransportTestSupport
 @Suite struct ExecTransportTests {
   let transport = ExecTransport(grace: .milliseconds(100))
 
-  @Test("the error names a command that cannot be started")
+  @Test("if a command cannot be started, the error names it and the reason")
   func notStarted() async throws {
     try await withTemporaryFolder { folder in
       try "no program".write(toFile: "\(folder)/text", atomically: true, encoding: .utf8)
@@ -30,7 +30,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("reports the status and the last error line of a command that ended before it sent a byte")
+  @Test("if a command ends before it has sent a byte, the error has its status and last error line")
   func earlyExit() async throws {
     let received = try await run("sh -c 'echo first >&2; echo no route to host >&2; exit 3'")
     let error = try #require(received.error as? BywayError)
@@ -40,7 +40,7 @@ import TransportTestSupport
     #expect(silent?.message == "true exited with status 0 before it sent a byte.")
   }
 
-  @Test("distinguishes a command that failed midway from one that ended normally")
+  @Test("a command that fails midway causes an error, and one that ends normally does not")
   func lateExit() async throws {
     let failed = try await run("sh -c 'echo data; exit 4'")
     #expect(failed.text == "data\n")
@@ -53,7 +53,7 @@ import TransportTestSupport
     #expect(ended.error == nil)
   }
 
-  @Test("logs standard error line by line, without control characters and with a limit")
+  @Test("a command's standard error is logged line by line, without control characters and with a limit")
   func standardError() async throws {
     let log = LogRecord()
     let long = String(repeating: "x", count: 3_000)
@@ -65,7 +65,7 @@ import TransportTestSupport
       ])
   }
 
-  @Test("ends the whole process group with the channel, and reaps the child")
+  @Test("closing the channel ends the command's whole process group, and reaps the child")
   func ends() async throws {
     // Neither ends at the end of its input, and the second one also ignores SIGTERM.
     for command in [
@@ -80,7 +80,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("lets a command end by itself when its input ends")
+  @Test("when its input ends, a command may end by itself")
   func politeEnd() async throws {
     try await withTemporaryFolder { folder in
       let patient = ExecTransport(grace: .seconds(60))
@@ -91,7 +91,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("starts the command with a process group, default signals and none of our descriptors")
+  @Test("a command starts with its own process group, default signals and none of Byway's descriptors")
   func cleanChild() async throws {
     let leak = open("/dev/null", O_RDONLY)
     defer { close(leak) }
@@ -102,7 +102,7 @@ import TransportTestSupport
     #expect(Array(words.dropFirst(2)) == ["0", "1", "2", "141"])
   }
 
-  @Test("starts the command without descriptors that other threads open meanwhile")
+  @Test("a command does not inherit descriptors that other threads open meanwhile")
   func cleanChildren() async throws {
     let isOver = Atomic(false)
     let opener = Thread {
@@ -120,7 +120,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("listens by starting a command once")
+  @Test("a listener on exec: starts its command once")
   func listens() async throws {
     let listener = try await transport.listen(on: LinkAddress("exec:echo hello"), context: .test())
     var channels = listener.channels.makeAsyncIterator()
@@ -129,7 +129,7 @@ import TransportTestSupport
     await listener.close()
   }
 
-  @Test("does not reap other children of the program")
+  @Test("the transport does not reap other children of the program")
   func otherChildren() async throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")

@@ -9,7 +9,7 @@ import TransportTestSupport
 
 /// Uses descriptors in place of standard input and output; the transport matrix has a process with real ones.
 @Suite struct StdioTransportTests {
-  @Test("explains why a stream cannot be a link")
+  @Test("if a standard stream cannot be a link, the error says why")
   func unusable() async throws {
     let pipe = try await Ends.pipe()
     let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY)
@@ -23,7 +23,7 @@ import TransportTestSupport
     for descriptor in [terminal, file, null, pipe.read, pipe.write] { close(descriptor) }
   }
 
-  @Test("opens the link only once")
+  @Test("a link on standard input and output opens only once")
   func once() async throws {
     let (input, output) = (try await Ends.pipe(), try await Ends.pipe())
     let transport = StdioTransport(streams: StandardStreams(input: input.read, output: output.write))
@@ -38,7 +38,7 @@ import TransportTestSupport
     for end in [input, output, again] { end.close() }
   }
 
-  @Test("restores the mode of pipes, and leaves none of them open", arguments: [false, true])
+  @Test("closing a link on pipes restores their mode, and leaves none of them open", arguments: [false, true])
   func restoresPipes(_ closesOutputFirst: Bool) async throws {
     let (input, output) = (try await Ends.pipe(), try await Ends.pipe())
     // The copies share the open file, as those of a shell would.
@@ -60,7 +60,7 @@ import TransportTestSupport
     output.close()
   }
 
-  @Test("ends only one direction if both are the same socket")
+  @Test("if input and output are the same socket, ending the output leaves the input open")
   func oneSocket() async throws {
     var pair: [CInt] = [-1, -1]
     socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair)
@@ -78,7 +78,7 @@ import TransportTestSupport
     for descriptor in [pair[1], input, output, copy] { close(descriptor) }
   }
 
-  @Test("refuses an address with something after the colon")
+  @Test("the transport refuses a stdio: address with text after the colon")
   func check() {
     #expect(throws: BywayError.self) { try StdioTransport().check(LinkAddress("stdio:x")) }
   }

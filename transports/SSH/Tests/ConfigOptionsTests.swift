@@ -3,9 +3,9 @@ import Testing
 
 @testable import SSHTransport
 
-@Suite("The options of an ssh: address about trust and login")
+@Suite("Options of ssh: addresses for trust and login")
 struct ConfigOptionsTests {
-  @Test("every option is read")
+  @Test("every option for trust and login is read")
   func everyOption() throws {
     let options = try LoginOptions(
       LinkAddress(
@@ -19,7 +19,7 @@ struct ConfigOptionsTests {
   }
 
   @Test(
-    "invalid options are refused, and the error does not repeat a password",
+    "an invalid option for trust or login is refused, and the error does not repeat a password",
     arguments: ["password=hunter2", "password=env:", "passphrase=hunter2", "host-key-checking=no", "identity="])
   func refused(option: String) throws {
     let address = try LinkAddress("ssh://h?\(option)")

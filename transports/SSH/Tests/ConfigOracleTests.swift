@@ -6,7 +6,7 @@ import TransportTestSupport
 
 @testable import SSHTransport
 
-@Suite("ssh_config, read as ssh -G reads it")
+@Suite("ssh_config in comparison with ssh -G")
 struct ConfigOracleTests {
   /// The settings for a host, in the words of `ssh -G`.
   struct Answer: Equatable, CustomStringConvertible {
@@ -135,7 +135,7 @@ struct ConfigOracleTests {
     """,
   ]
 
-  @Test("resolves the same settings as ssh from the same text", arguments: texts.keys.sorted())
+  @Test("a configuration file gives the same settings as ssh -G prints", arguments: texts.keys.sorted())
   func agrees(name: String) async throws {
     let folder = try TemporaryFolder()
     let file = try folder.write(#require(Self.texts[name]) + "\n", to: "config")
@@ -144,7 +144,7 @@ struct ConfigOracleTests {
     }
   }
 
-  @Test("included files apply at the place of their Include")
+  @Test("an included file applies at the place of its Include")
   func include() async throws {
     let folder = try TemporaryFolder()
     try FileManager.default.createDirectory(atPath: folder["d"], withIntermediateDirectories: false)
@@ -166,7 +166,7 @@ struct ConfigOracleTests {
     }
   }
 
-  @Test("key files add up, each once, as written")
+  @Test("key files of several lines are all used, each once, as written")
   func identityFiles() async throws {
     let folder = try TemporaryFolder()
     let file = try folder.write(
@@ -180,7 +180,8 @@ struct ConfigOracleTests {
   }
 
   @Test(
-    "refuses what ssh refuses", arguments: ["Port 0", "Port x", "IdentitiesOnly maybe", "ProxyJump a:b:c", "User"])
+    "a configuration that ssh refuses is refused",
+    arguments: ["Port 0", "Port x", "IdentitiesOnly maybe", "ProxyJump a:b:c", "User"])
   func refused(line: String) async throws {
     let folder = try TemporaryFolder()
     let file = try folder.write("\n\(line)\n", to: "config")

@@ -31,7 +31,7 @@ struct ConfigResolveTests {
     try await HostSettings.resolve(alias: alias, user: user, port: port, options: options, account: account)
   }
 
-  @Test("without any file, the defaults are ssh's")
+  @Test("without a configuration file, the settings are ssh's defaults")
   func defaults() async throws {
     let settings = try await resolve(alias: "Foo.Test")
     #expect(settings.host == "foo.test")
@@ -78,7 +78,7 @@ struct ConfigResolveTests {
     #expect(error?.message.contains("Cannot read \(folder["missing"]): No such file or directory") == true)
   }
 
-  @Test("identity=, known_hosts= and host-key-checking= replace what the files say")
+  @Test("identity=, known_hosts= and host-key-checking= replace the settings of the files")
   func options() async throws {
     try folder.write(
       "IdentityFile /a\nUserKnownHostsFile /b\nStrictHostKeyChecking no\n", to: "home/.ssh/config")
@@ -92,7 +92,7 @@ struct ConfigResolveTests {
     #expect(settings.password?.variable == "P")
   }
 
-  @Test("lists the keywords that apply, are not understood and may matter, with their places")
+  @Test("keywords that apply, are not understood and may matter are listed with their places")
   func ignored() async throws {
     let file = try folder.write(
       """
@@ -155,7 +155,7 @@ struct ConfigResolveTests {
     #expect(error?.message.contains("belongs to another user, or other users can change it") == true)
   }
 
-  @Test("survives an unclosed quote, and bytes that are not text")
+  @Test("a configuration with an unclosed quote, or bytes that are not text, does not crash the parser")
   func garbage() async throws {
     let file = try folder.write("Port 5\nUser \"open\n", to: "home/.ssh/config")
     let error = await bywayError { try await resolve() }

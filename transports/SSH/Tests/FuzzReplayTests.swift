@@ -8,7 +8,7 @@ import Testing
     ("KnownHosts", KnownHostsCheck.check), ("SSHConfig", SSHConfigCheck.check),
   ]
 
-  @Test("inputs that once failed still pass", arguments: checks.indices) func replay(_ index: Int) {
+  @Test("SSH fuzzing inputs that once failed still pass", arguments: checks.indices) func replay(_ index: Int) {
     let (target, check) = Self.checks[index]
     let inputs = FuzzInputs(target)
     #expect(!inputs.all.isEmpty)

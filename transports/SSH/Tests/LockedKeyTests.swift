@@ -35,7 +35,7 @@ struct LockedKeyTests {
   }
 
   @Test(
-    "logs in with every cipher that libssh2 reads, and every key type except RSA",
+    "a login succeeds with every cipher of key files that libssh2 reads, and every key type except RSA",
     arguments: [
       ["-t", "ed25519"], ["-t", "ecdsa", "-b", "256"], ["-t", "ecdsa", "-b", "384"], ["-t", "ecdsa", "-b", "521"],
       ["-Z", "aes256-cbc"], ["-Z", "aes192-ctr"], ["-Z", "aes192-cbc"], ["-Z", "aes128-ctr"], ["-Z", "aes128-cbc"],
@@ -52,7 +52,7 @@ struct LockedKeyTests {
     }
   }
 
-  @Test("the error is about a wrong passphrase in a variable, not about the server")
+  @Test("if a passphrase in a variable is wrong, the error names the variable, and not the server")
   func wrong() async throws {
     try await SSHRig.with { rig in
       let key = try await makeKey(["-t", "ed25519"], for: rig)

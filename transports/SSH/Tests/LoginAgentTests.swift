@@ -8,7 +8,7 @@ import TransportTestSupport
 
 @testable import SSHTransport
 
-@Suite("Talking to an ssh-agent")
+@Suite("Communication with an ssh-agent")
 struct LoginAgentTests {
   private let folder: TemporaryFolder
 
@@ -16,7 +16,7 @@ struct LoginAgentTests {
 
   private var soon: NIODeadline { .now() + .seconds(60) }
 
-  @Test("lists the keys in the agent's order, and makes signatures that ssh-keygen accepts, RSA with SHA-2")
+  @Test("the agent's keys are listed in its order, and ssh-keygen accepts its signatures, RSA with SHA-2")
   func sign() async throws {
     let agent = try await SSHAgent()
     var paths: [String] = []
@@ -35,7 +35,7 @@ struct LoginAgentTests {
     await agent.process.stop()
   }
 
-  @Test("fails to sign with a key that the agent does not hold")
+  @Test("signing with a key that the agent does not have fails")
   func missingKey() async throws {
     let agent = try await SSHAgent()
     let key = try await KeyMaker.publicKey(KeyMaker.make("k", in: folder))
@@ -47,7 +47,7 @@ struct LoginAgentTests {
     await agent.process.stop()
   }
 
-  @Test("the error for an agent that is gone names its socket")
+  @Test("if the agent is gone, the error names its socket")
   func gone() async throws {
     let agent = try await SSHAgent()
     await agent.process.stop()
@@ -58,7 +58,7 @@ struct LoginAgentTests {
     #expect(await bywayError { try await client.identities(until: soon) } != nil)
   }
 
-  @Test("gives up a stopped agent at the deadline")
+  @Test("an agent that has stopped is given up at the deadline")
   func stopped() async throws {
     let agent = try await SSHAgent()
     agent.process.send(SIGSTOP)
@@ -69,7 +69,7 @@ struct LoginAgentTests {
   }
 
   @Test(
-    "fails at once if an agent sends nonsense, whether it closes or not",
+    "if an agent sends invalid data, the request fails at once, whether the agent closes the socket or not",
     arguments: [
       ([0xFF, 0xFF, 0xFF, 0xFF], "not an agent's answer"),
       ([0, 0, 0, 0], "not an agent's answer"),
@@ -90,7 +90,7 @@ struct LoginAgentTests {
     }
   }
 
-  @Test("fails at once if an agent dies in the middle of an answer")
+  @Test("if an agent dies in the middle of an answer, the request fails at once")
   func cut() async throws {
     let agent = try await FalseAgent(answering: [0, 0, 0, 100, 12, 0, 0], then: .closes)
     let error = await bywayError { try await agent.client.identities(until: soon) }
@@ -98,7 +98,7 @@ struct LoginAgentTests {
     try await agent.close()
   }
 
-  @Test("the error for an agent too old for SHA-2 says so")
+  @Test("if an agent is too old for SHA-2, the error says so")
   func oldAgent() async throws {
     var signature = WireWriter()
     signature.string("ssh-rsa".utf8)
@@ -115,7 +115,7 @@ struct LoginAgentTests {
     try await agent.close()
   }
 
-  @Test("a comment cannot contain control characters for a terminal")
+  @Test("control characters are removed from the comment of an agent's key")
   func comment() async throws {
     var body = WireWriter()
     body.uint32(1)

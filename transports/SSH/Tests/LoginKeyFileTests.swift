@@ -37,7 +37,7 @@ struct LoginKeyFileTests {
   }
 
   @Test(
-    "keys made by ssh-keygen, in OpenSSH's format and as PEM, make signatures that it accepts",
+    "ssh-keygen accepts signatures of its own keys, in OpenSSH's format and as PEM",
     arguments: [
       ["-t", "ed25519"], ["-t", "rsa", "-b", "2048"], ["-t", "ecdsa", "-b", "256"], ["-t", "ecdsa", "-b", "384"],
       ["-t", "ecdsa", "-b", "521"], ["-t", "rsa", "-b", "2048", "-m", "PEM"], ["-t", "ecdsa", "-m", "PEM"],
@@ -47,14 +47,14 @@ struct LoginKeyFileTests {
     try await check(KeyMaker.make("k", arguments, in: folder))
   }
 
-  @Test("an ed25519 key made by openssl signs, too")
+  @Test("an ed25519 key file made by openssl can sign")
   func openssl() async throws {
     let result = try await Program.openssl.run(["genpkey", "-algorithm", "ed25519", "-out", folder["k"]])
     #expect(result.exitCode == 0)
     try await check(folder["k"])
   }
 
-  @Test("the error for an unsupported kind says what to do instead, and the public half is still read")
+  @Test("if the kind of a key is not supported, the error says what to use, and its public half is still read")
   func unsupported() async throws {
     let pem = try await KeyMaker.make("pem", ["-t", "rsa", "-m", "PEM"], passphrase: "secret", in: folder)
     #expect(problem(pem) == .unsupported("an encrypted PEM file"))
@@ -73,7 +73,7 @@ struct LoginKeyFileTests {
     }
   }
 
-  @Test("does not use a file that other users may read, as ssh does not")
+  @Test("a key file that other users may read is not used, as in ssh")
   func exposed() async throws {
     let path = try await KeyMaker.make("k", in: folder)
     chmod(path, 0o640)
@@ -82,7 +82,7 @@ struct LoginKeyFileTests {
     #expect(exposure.description == "others may read it (mode 640), so it is not used: run chmod 600 on it")
   }
 
-  @Test("refuses or reads a file cut or changed anywhere, without a crash")
+  @Test("a key file that is cut or changed anywhere is refused or read, without a crash")
   func damaged() async throws {
     let path = try await KeyMaker.make("k", ["-t", "ed25519"], in: folder)
     let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -107,7 +107,7 @@ struct LoginKeyFileTests {
     #expect(problem(folder.path) == .file(.refused(.notRegular(.folder))))
   }
 
-  @Test("limits the rounds of work that a file may ask for")
+  @Test("a key file that asks for too many rounds of bcrypt is refused")
   func manyRounds() throws {
     var options = WireWriter()
     options.string([UInt8](repeating: 1, count: 16))
@@ -131,7 +131,7 @@ struct LoginKeyFileTests {
     #expect(problem == .unsupported("an encrypted key with 4294967295 rounds of bcrypt"))
   }
 
-  @Test("reads a public key file, also in place of a missing private one")
+  @Test("a public key file can be read, also in place of a missing private one")
   func publicHalf() async throws {
     let path = try await KeyMaker.make("k", in: folder)
     let key = try KeyMaker.publicKey(path)
@@ -143,7 +143,7 @@ struct LoginKeyFileTests {
     #expect(Identity(path: path).isPublicOnly)
   }
 
-  @Test("no form of printing shows a secret")
+  @Test("a secret is not shown by any form of printing")
   func secret() {
     let secret = Secret(Array("hunter2".utf8))
     var dumped = ""

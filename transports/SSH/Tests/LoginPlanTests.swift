@@ -30,7 +30,7 @@ extension Secret {
   var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 }
 
-@Suite("Credentials to log in with, and their order")
+@Suite("Order of credentials in a login")
 struct LoginPlanTests {
   private let folder: TemporaryFolder
   private let log = LogRecord()
@@ -86,7 +86,7 @@ struct LoginPlanTests {
     await agent.process.stop()
   }
 
-  @Test("the key of a step signs, from the agent and from a file")
+  @Test("the keys that a login offers can sign, from the agent and from a file")
   func signs() async throws {
     let agent = try await SSHAgent()
     try await KeyMaker.make("id_ed25519", in: folder)
@@ -105,7 +105,7 @@ struct LoginPlanTests {
     await agent.process.stop()
   }
 
-  @Test("key files are tried if the agent is gone, and the final error names it")
+  @Test("if the agent is gone, key files are tried, and the final error names the agent")
   func agentGone() async throws {
     try await KeyMaker.make("id_ed25519", in: folder)
     var settings = settings()
@@ -118,7 +118,7 @@ struct LoginPlanTests {
     #expect(message.contains("it accepts publickey."))
   }
 
-  @Test("an agent that does not answer leaves time for the key files")
+  @Test("if the agent does not answer, there is time left for the key files")
   func agentSilent() async throws {
     let agent = try await SSHAgent()
     try await KeyMaker.make("id_ed25519", in: folder)
@@ -132,7 +132,7 @@ struct LoginPlanTests {
     await agent.process.stop()
   }
 
-  @Test("signing fails if the agent dies after the list, and the final error says so")
+  @Test("if the agent dies after it has listed its keys, signing fails, and the final error says so")
   func agentDies() async throws {
     let agent = try await SSHAgent()
     try await KeyMaker.make("id_ed25519", in: folder)
@@ -164,7 +164,7 @@ struct LoginPlanTests {
     return passphrases
   }
 
-  @Test("takes a passphrase from its variable, once the server would accept the key")
+  @Test("a passphrase is read from its variable once the server would accept the key")
   func passphraseVariable() async throws {
     try await KeyMaker.make("id_ed25519", passphrase: "hunter2", in: folder)
     var settings = settings()
@@ -183,7 +183,7 @@ struct LoginPlanTests {
     #expect(await bywayError { try await passphrases(unset) }?.message.contains("PHRASE, which passphrase=") == true)
   }
 
-  @Test("the user has three attempts at a passphrase, and the error says if there is no prompt")
+  @Test("the user has three attempts at a passphrase, and without a terminal the error gives advice")
   func passphrasePerson() async throws {
     try await KeyMaker.make("id_ed25519", passphrase: "right", in: folder)
     let person = FalsePerson("1", "2", "3", "right")
@@ -198,7 +198,7 @@ struct LoginPlanTests {
     #expect(advice.contains("it is encrypted: add it to the ssh-agent (ssh-add FILE), or give passphrase=env:NAME."))
   }
 
-  @Test("tries the next key after one that stays locked")
+  @Test("if a key stays locked, the next key is tried")
   func nextKey() async throws {
     try await KeyMaker.make("id_ed25519", passphrase: "right", in: folder)
     try await KeyMaker.make("id_rsa", ["-t", "rsa", "-b", "2048"], in: folder)
@@ -213,7 +213,7 @@ struct LoginPlanTests {
     #expect(try await other.sign([1]) != nil)
   }
 
-  @Test("takes a password from its variable once, or from the user three times")
+  @Test("a password from a variable is tried once, and the user is asked up to three times")
   func password() async throws {
     let offers = ["publickey", "password", "keyboard-interactive"]
     let person = FalsePerson("a", "b", "c", "d")
@@ -251,7 +251,7 @@ struct LoginPlanTests {
     #expect(try await first(other).isEmpty)
   }
 
-  @Test("asks for a passphrase once for all connections")
+  @Test("a passphrase is asked for once, for all connections")
   func passphraseMemory() async throws {
     try await KeyMaker.make("id_ed25519", passphrase: "right", in: folder)
     let memory = LoginMemory()
@@ -285,7 +285,7 @@ struct LoginPlanTests {
         + "a password with password=env:NAME.")
   }
 
-  @Test("asks no questions with BatchMode")
+  @Test("with BatchMode the user is not asked")
   func batchMode() async throws {
     var settings = settings()
     settings.asksNobody = true
@@ -294,7 +294,7 @@ struct LoginPlanTests {
     #expect(person.questions.isEmpty)
   }
 
-  @Test("answers a server's questions with the password, then asks the user")
+  @Test("a server's questions are answered with the password first, and then by the user")
   func questions() async throws {
     typealias Prompt = KeyboardLogin.Prompt
     let prompts = [Prompt(text: "Password: ", echo: false), Prompt(text: "Token: ", echo: true)]
@@ -320,7 +320,7 @@ struct LoginPlanTests {
     #expect(try await plan.next(serverOffers: offers) == nil)
   }
 
-  @Test("tries the next method that the server wants after a partial success")
+  @Test("after a partial success, the next method that the server wants is tried")
   func partial() async throws {
     try await KeyMaker.make("id_ed25519", in: folder)
     let plan = plan(settings(), FalsePerson("p"))

@@ -2,7 +2,7 @@ import Foundation
 import TestPeers
 import Testing
 
-@Suite("A question on a terminal")
+@Suite("Questions on a terminal")
 struct LoginTerminalTests {
   struct Report: Decodable {
     let output: String
@@ -17,7 +17,7 @@ struct LoginTerminalTests {
     return try await Script.terminal.run("80", "Question??: ", keys, "--", probe, "\(milliseconds)")
   }
 
-  @Test("the answer is not shown, and the terminal is restored")
+  @Test("a typed answer is not shown, and the terminal is restored")
   func answer() async throws {
     let report = try await run("hunter2\n")
     #expect(report.wasChanged)
@@ -26,7 +26,7 @@ struct LoginTerminalTests {
     #expect(!report.output.contains("hunter2"))
   }
 
-  @Test("restores the terminal however the process ends", arguments: ["\u{3}", "\u{1C}", "SIGTERM", "SIGHUP"])
+  @Test("the terminal is restored however the process ends", arguments: ["\u{3}", "\u{1C}", "SIGTERM", "SIGHUP"])
   func killed(keys: String) async throws {
     let report = try await run(keys)
     #expect(report.wasChanged)
@@ -35,7 +35,7 @@ struct LoginTerminalTests {
     #expect(report.status == -(signals[keys] ?? 0))
   }
 
-  @Test("the end of the input is no answer")
+  @Test("if the input ends, a question has no answer")
   func endOfInput() async throws {
     let report = try await run("\u{4}")
     #expect(report.isUnchanged)
@@ -49,7 +49,7 @@ struct LoginTerminalTests {
     #expect(report.status == 101)
   }
 
-  @Test("asks no questions without a terminal")
+  @Test("without a terminal, no question is asked")
   func noTerminal() async throws {
     let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
     let result = try await Program.setsid.run(["--wait", folder.appending(path: "TerminalProbe").path])

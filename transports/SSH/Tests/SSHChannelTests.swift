@@ -39,7 +39,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("closes an unused connection after a while, and opens another when needed") func lingering() async throws {
+  @Test("an unused connection closes after a while, and another one opens when needed") func lingering() async throws {
     var limits = SSHLimits()
     limits.lingering = .milliseconds(50)
     try await SSHRig.with { original in
@@ -53,7 +53,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("logs a command's error output line by line") func errorOutput() async throws {
+  @Test("the error output of a remote command is logged line by line") func errorOutput() async throws {
     try await SSHRig.with { rig in
       let log = LogRecord()
       let channel = try await rig.connect(
@@ -102,7 +102,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("detects a frozen server, and ends its links with an error") func frozen() async throws {
+  @Test("a server that has frozen is detected, and its links end with an error") func frozen() async throws {
     try await SSHRig.with(probing: .milliseconds(500)) { rig in
       let channel = try await rig.connect("?command=cat")
       // Silence alone is no error while the server answers probes.
@@ -114,7 +114,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("connects through jump hosts, one after another") func jumps() async throws {
+  @Test("a link connects through several jump hosts in order") func jumps() async throws {
     try await SSHRig.with { first in
       try await SSHRig.with { second in
         let (near, far) = (first.server, second.server)

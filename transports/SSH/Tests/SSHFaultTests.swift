@@ -27,13 +27,13 @@ import TransportTestSupport
     return await bywayError { try await SSHTransport(limits).connect(to: address, context: .test(limit: limit)) }
   }
 
-  @Test("nothing listens on the server's port") func noServer() async throws {
+  @Test("if nothing listens on the server's port, the error says so") func noServer() async throws {
     let unused = try UnusedPort()
     expect(try await refusal(port: Int(unused.port)), "Nothing listens on me@127.0.0.1:\(unused.port)")
     withExtendedLifetime(unused) {}
   }
 
-  @Test("the server accepts and sends nothing") func silentServer() async throws {
+  @Test("if the server accepts and sends nothing, the error says so") func silentServer() async throws {
     let server = try await LocalServer.start { _ in }
     var limits = SSHLimits()
     limits.handshake = .milliseconds(200)
@@ -41,7 +41,7 @@ import TransportTestSupport
     await server.stop()
   }
 
-  @Test("the server is a web server") func webServer() async throws {
+  @Test("if the server is a web server, the error says so") func webServer() async throws {
     let server = try await LocalServer.start { channel in
       try channel.pipeline.syncOperations.addHandler(Greeter("HTTP/1.1 400 Bad Request\r\n\r\n", thenCloses: true))
     }
@@ -50,7 +50,7 @@ import TransportTestSupport
   }
 
   @Test(
-    "the server speaks TLS, or mail",
+    "if the server speaks TLS, or is a mail server, the error says so",
     arguments: [
       ("\u{15}\u{3}\u{1}\u{0}\u{2}\u{2}\u{46}", "is a TLS server"), ("220 mx.test ESMTP\r\n", "is a mail server"),
     ])
@@ -62,7 +62,7 @@ import TransportTestSupport
     await server.stop()
   }
 
-  @Test("the server is another program, and the error shows its text without control characters") func somethingElse()
+  @Test("if the server is another program, the error shows its text without control characters") func somethingElse()
     async throws
   {
     let server = try await LocalServer.start { channel in
@@ -72,7 +72,7 @@ import TransportTestSupport
     await server.stop()
   }
 
-  @Test("the server closes the connection without a message") func wordless() async throws {
+  @Test("if the server closes the connection without a message, the error says so") func wordless() async throws {
     let server = try await LocalServer.start { channel in
       try channel.pipeline.syncOperations.addHandler(Greeter("", thenCloses: true))
     }
@@ -80,7 +80,7 @@ import TransportTestSupport
     await server.stop()
   }
 
-  @Test("the server sends endless text before its identification") func chatter() async throws {
+  @Test("a server that sends endless text before its identification is given up") func chatter() async throws {
     let server = try await LocalServer.start { channel in
       try channel.pipeline.syncOperations.addHandler(Fountain())
     }
@@ -88,7 +88,7 @@ import TransportTestSupport
     await server.stop()
   }
 
-  @Test("the server allows too few attempts, and the error lists the keys tried") func manyKeys() async throws {
+  @Test("if the server allows too few attempts, the error lists the keys tried") func manyKeys() async throws {
     let server = try await SSHServer(in: TemporaryFolder(), "MaxAuthTries 3")
     let names = ["one", "two", "three", "four", "five"].map { server.folder[$0] }
     for name in names { try await SSHServer.makeKey(at: name) }
@@ -99,7 +99,7 @@ import TransportTestSupport
     await server.stop()
   }
 
-  @Test("there is no common cipher, and the error lists those of both sides") func noCipher() async throws {
+  @Test("without a common cipher, the error lists those of both sides") func noCipher() async throws {
     try await SSHRig.with("Ciphers chacha20-poly1305@openssh.com") { rig in
       expect(
         try await rig.refusal("/x"), "have no common cipher", "it offers chacha20-poly1305@openssh.com", "aes128-ctr",
@@ -107,13 +107,13 @@ import TransportTestSupport
     }
   }
 
-  @Test("nothing listens on the socket") func noSocket() async throws {
+  @Test("if nothing listens on the remote socket, the error says so") func noSocket() async throws {
     try await SSHRig.with { rig in
       expect(try await rig.refusal("/nowhere/x.sock"), "cannot connect to /nowhere/x.sock", "does something listen")
     }
   }
 
-  @Test("the socket may not be opened") func deniedSocket() async throws {
+  @Test("if the remote socket may not be opened, the error says so") func deniedSocket() async throws {
     try await SSHRig.with { rig in
       let path = rig.server.folder["private.sock"]
       let server = try await LocalServer.start(at: path) { _ in }
@@ -125,7 +125,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("nothing listens on the destination port") func noPort() async throws {
+  @Test("if nothing listens on the destination port, the error says so") func noPort() async throws {
     try await SSHRig.with { rig in
       let unused = try UnusedPort()
       expect(
@@ -134,7 +134,8 @@ import TransportTestSupport
     }
   }
 
-  @Test("the server forwards nothing", arguments: ["?tcp=127.0.0.1:80", "/x.sock"]) func noForwarding(_ rest: String)
+  @Test("if the server prohibits forwarding, the error says so", arguments: ["?tcp=127.0.0.1:80", "/x.sock"])
+  func noForwarding(_ rest: String)
     async throws
   {
     try await SSHRig.with("AllowTcpForwarding no", "AllowStreamLocalForwarding no") { rig in
@@ -142,7 +143,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("a command is missing, fails, or is killed") func commands() async throws {
+  @Test("if a remote command is missing, fails or is killed, the error says so") func commands() async throws {
     try await SSHRig.with { rig in
       for (command, words) in [
         ("no-such-command-here", "was not found (status 127)"), ("echo so sad >%262; exit 3", "so sad"),
@@ -156,7 +157,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("the server has no more sessions") func maxSessions() async throws {
+  @Test("if the server has no more sessions, the error says so") func maxSessions() async throws {
     try await SSHRig.with("MaxSessions 2") { rig in
       let first = try await rig.connect("?command=cat")
       let second = try await rig.connect("?command=cat")
@@ -169,7 +170,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("the server is killed in the middle of a transfer") func killed() async throws {
+  @Test("if the server is killed in the middle of a transfer, the link ends with an error") func killed() async throws {
     try await SSHRig.with { rig in
       let fountain = try await LocalServer.start(at: rig.server.folder["f"]) { channel in
         try channel.pipeline.syncOperations.addHandler(Fountain())

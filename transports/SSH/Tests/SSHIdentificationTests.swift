@@ -32,7 +32,7 @@ import Testing
     return identification
   }
 
-  @Test("is read byte by byte, after lines that may come first") func drip() {
+  @Test("a server's identification is read byte by byte, and may follow other lines") func drip() {
     let server = identification("Welcome\r\nSSH-2.0-OpenSSH_9.2p1 Debian-2\r\n", offer(usual + ["none", "none"]))
     #expect(server.firstLine == "Welcome" && server.software == "OpenSSH_9.2p1")
     #expect(server.offer.count == 8 && server.offer[1] == ["ssh-ed25519"])
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(
-    "names the first list that has nothing in common with ours",
+    "if both ends have no algorithm in common, the first such list is named",
     arguments: [(0, "key exchange"), (1, "type of host key"), (3, "cipher"), (5, "message authentication")])
   func mismatch(_ index: Int, _ name: String) {
     var lists = usual + ["none", "none"]
@@ -49,12 +49,12 @@ import Testing
     #expect(mismatch?.hasPrefix("\(name): it offers rot13, ?[2J; this end knows ") == true, "\(mismatch ?? "none")")
   }
 
-  @Test("prefers the cipher that was measured to cost less") func cipher() {
+  @Test("the cipher that was measured to cost least is preferred") func cipher() {
     let offered = SSHAlgorithms.encryption
     #expect(offered.first == "aes128-ctr" && offered.last == "aes256-gcm@openssh.com")
   }
 
-  @Test("survives input that no server would send")
+  @Test("invalid input in place of an identification does not trap")
   func hostile() {
     for bytes in [[UInt8](repeating: 0xFF, count: 1_000), [0, 0, 0, 0], [0, 0, 0, 1, 20], [0, 0, 0, 2, 0, 20]] {
       let server = identification("SSH-2.0-x\n", ByteBuffer(bytes: bytes))

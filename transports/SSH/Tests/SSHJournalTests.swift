@@ -7,7 +7,7 @@ import TransportTestSupport
 
 @testable import SSHTransport
 
-@Suite("The journal of SSH servers on a path", .timeLimit(.minutes(3))) struct SSHJournalTests {
+@Suite("Journal of SSH servers on a path", .timeLimit(.minutes(3))) struct SSHJournalTests {
   /// Opens a link or fails, and returns the journal's records.
   private func hops(_ address: String) async throws -> (hops: [SSHHop], error: BywayError?) {
     let journal = SSHJournal(mayAsk: false)
@@ -19,7 +19,7 @@ import TransportTestSupport
     return (journal.hops, error)
   }
 
-  @Test("records the server and its key for a successful login") func sound() async throws {
+  @Test("after a successful login, the journal has the server and its key") func sound() async throws {
     try await SSHRig.with { rig in
       let server = try await LocalServer.start(at: rig.server.folder["s"]) { _ in }
       let (hops, error) = try await hops(rig.server.address(rig.server.folder["s"]))
@@ -38,7 +38,8 @@ import TransportTestSupport
     }
   }
 
-  @Test("does not add a new host to known_hosts, though the link would") func writesNothing() async throws {
+  @Test("the journal does not add a new host to known_hosts, although the link would") func writesNothing() async throws
+  {
     try await SSHRig.with { rig in
       let path = rig.server.folder["elsewhere"]
       let options = "identity=\(rig.server.folder["user"])&known_hosts=\(path)&config=none&host-key-checking=accept-new"
@@ -52,7 +53,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("records the credentials tried and the accepted methods for a refused login") func refused()
+  @Test("after a refused login, the journal has the credentials tried and the accepted methods") func refused()
     async throws
   {
     try await SSHRig.with { rig in
@@ -74,7 +75,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("records the server's message when it ends the login") func farewell() async throws {
+  @Test("if the server ends the login with a message, the journal has it") func farewell() async throws {
     try await SSHRig.with("MaxAuthTries 1") { rig in
       let names = ["one", "two", "three"].map { rig.server.folder[$0] }
       for name in names { try await SSHServer.makeKey(at: name) }
@@ -85,7 +86,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("records which of several servers failed") func jumps() async throws {
+  @Test("if one of several servers fails, the journal says which") func jumps() async throws {
     try await SSHRig.with { rig in
       let other = try await SSHServer(in: TemporaryFolder())
       let known = try rig.server.folder.write(
@@ -109,7 +110,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("examines a socket on the remote host through its shell") func farSocket() async throws {
+  @Test("the journal examines a socket on the remote host with the host's shell") func farSocket() async throws {
     try await SSHRig.with { rig in
       let folder = rig.server.folder
       let server = try await LocalServer.start(at: folder["it's there"]) { _ in }
@@ -128,7 +129,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("detects missing permissions for a socket or its folder") func denied() async throws {
+  @Test("the journal tells missing permission for a socket from that for its folder") func denied() async throws {
     let folder = try TemporaryFolder()
     let server = try await LocalServer.start(at: folder["s"]) { _ in }
     chmod(folder["s"], 0o600)

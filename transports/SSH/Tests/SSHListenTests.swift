@@ -21,7 +21,9 @@ import TransportTestSupport
     try #require(listener.address[option: "listen"].flatMap { Int($0) })
   }
 
-  @Test("accepts connections to the remote port, and reports the port that was assigned") func accepts() async throws {
+  @Test("a listener on a remote port accepts connections, and reports the port that was assigned") func accepts()
+    async throws
+  {
     try await SSHRig.with { rig in
       let listener = try await rig.transport.listen(on: rig.address("?listen=0"), context: .test(limit: .seconds(60)))
       let port = try port(of: listener)
@@ -35,7 +37,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("listens again on the same port after the connection was lost") func returns() async throws {
+  @Test("after a lost connection, a listener opens the same remote port again") func returns() async throws {
     try await SSHRig.with { rig in
       let listener = try await rig.transport.listen(on: rig.address("?listen=0"), context: .test(limit: .seconds(60)))
       let port = try port(of: listener)
@@ -51,7 +53,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("the error says why it cannot listen") func refused() async throws {
+  @Test("if the server prohibits listening, the error says so") func refused() async throws {
     try await SSHRig.with("PermitListen none") { rig in
       let address = try rig.address("?listen=8080")
       let error = await bywayError { try await rig.transport.listen(on: address, context: .test(limit: .seconds(60))) }

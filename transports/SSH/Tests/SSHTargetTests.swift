@@ -6,7 +6,7 @@ import TransportTestSupport
 
 @Suite("Addresses of ssh: links") struct SSHTargetTests {
   @Test(
-    "parses the destination",
+    "the destination of an ssh: address is parsed",
     arguments: [
       ("ssh://h/run/x.sock", SSHTarget.Purpose.dial(.socket(path: "/run/x.sock"))),
       ("ssh://u@h:2222/x?http=1.1", .dial(.socket(path: "/x"))),
@@ -20,7 +20,7 @@ import TransportTestSupport
     #expect(try SSHTarget(LinkAddress(text)).purpose == purpose)
   }
 
-  @Test("parses user, host and port") func login() throws {
+  @Test("user, host and port of an ssh: address are parsed") func login() throws {
     let login = try SSHTarget(LinkAddress("ssh://me@[::1]:2222/x")).login
     #expect(login.user == "me" && login.host == "::1" && login.port == 2222)
     let short = try SSHTarget(LinkAddress("ssh://alias/x")).login
@@ -28,7 +28,7 @@ import TransportTestSupport
   }
 
   @Test(
-    "refuses missing, multiple and invalid destinations, and says what to write",
+    "a missing, invalid or second destination is refused with what to write",
     arguments: [
       ("ssh://h", "does not say where"), ("ssh://h/", "does not say where"), ("ssh:/x", "has no host"),
       ("ssh:///x", "has no host"), ("ssh://-oProxyCommand=x/x", "has no host"), ("ssh://h:0/x", "has no host"),
@@ -43,7 +43,9 @@ import TransportTestSupport
     #expect(error?.message.contains(words) == true, "\(error as Any)")
   }
 
-  @Test("does not listen on an address to dial, nor dial an address to listen on") func directions() async throws {
+  @Test("an address to dial cannot be listened on, and an address to listen on cannot be dialed") func directions()
+    async throws
+  {
     let transport = SSHTransport()
     let dial = await bywayError {
       try await transport.listen(on: LinkAddress("ssh://h/x"), context: .test(limit: .seconds(60)))

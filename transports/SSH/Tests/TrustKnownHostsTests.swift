@@ -8,7 +8,7 @@ import Testing
 
 @testable import SSHTransport
 
-@Suite("Matching lines of known_hosts")
+@Suite("Lines of known_hosts")
 struct TrustKnownHostsTests {
   /// A key of arbitrary bytes after its type.
   static func key(_ type: String = "ssh-ed25519", _ value: UInt8 = 1) throws -> PublicKey {
@@ -33,7 +33,7 @@ struct TrustKnownHostsTests {
   }
 
   @Test(
-    "names match as ssh matches them",
+    "names in known_hosts match as in ssh",
     arguments: [
       ("example.com", "example.com", 22, true),
       ("example.com", "EXAMPLE.com", 22, true),
@@ -66,7 +66,7 @@ struct TrustKnownHostsTests {
         == (matches ? "trusted" : "unknown"))
   }
 
-  @Test("matches the same lines as ssh-keygen -F, hashed and plain")
+  @Test("the same lines match as for ssh-keygen -F, hashed and plain")
   func keygenAgrees() async throws {
     let folder = try TemporaryFolder()
     let key = try await KeyMaker.make("k", in: folder)
@@ -96,7 +96,7 @@ struct TrustKnownHostsTests {
     }
   }
 
-  @Test("computes the fingerprint that ssh-keygen -l prints", arguments: ["ed25519", "ecdsa", "rsa"])
+  @Test("a fingerprint is the same as that of ssh-keygen -l", arguments: ["ed25519", "ecdsa", "rsa"])
   func fingerprint(type: String) async throws {
     let folder = try TemporaryFolder()
     let path = try await KeyMaker.make("k", ["-t", type], in: folder)
@@ -106,7 +106,7 @@ struct TrustKnownHostsTests {
     #expect(printed.last?.contains("(\(key.family))") == true)
   }
 
-  @Test("trusts the same key in any file, and reports another one as a change with every place")
+  @Test("a key in any known_hosts file is trusted, and another one is a change, reported with every place")
   func changed() throws {
     let lines = try ["h \(Self.text(Self.key("ssh-ed25519", 1)))", "# h", "h \(Self.text(Self.key("ssh-ed25519", 2)))"]
     #expect(try Self.verdict(lines, host: "h", key: Self.key("ssh-ed25519", 2)) == "trusted")
@@ -115,7 +115,7 @@ struct TrustKnownHostsTests {
     #expect(try Self.verdict(lines, host: "other", key: Self.key("ssh-ed25519", 3)) == "unknown")
   }
 
-  @Test("refuses a revoked key even if it is also listed, and no other key by that line")
+  @Test("a revoked key is refused even if it is also listed, and other keys are not affected")
   func revoked() throws {
     let (old, new) = try (Self.key("ssh-ed25519", 1), Self.key("ssh-ed25519", 2))
     let lines = ["h \(Self.text(old))", "h \(Self.text(new))", "@revoked * \(Self.text(old))"]
@@ -124,7 +124,7 @@ struct TrustKnownHostsTests {
     #expect(Self.verdict(["@revoked\t*  \(Self.text(old)) comment"], host: "h", key: new) == "unknown")
   }
 
-  @Test("reports a lone authority, and accepts a key listed in addition to one")
+  @Test("a certificate authority alone is reported, and a key that is listed besides it is accepted")
   func authority() throws {
     let (authority, key) = try (Self.key("ssh-ed25519", 1), Self.key("ssh-ed25519", 2))
     let line = "@cert-authority *.test \(Self.text(authority))"
@@ -134,7 +134,7 @@ struct TrustKnownHostsTests {
     #expect(Self.verdict([line, "h.test \(Self.text(key))"], host: "h.test", key: key) == "trusted")
   }
 
-  @Test("counts invalid lines, and uses the lines after them")
+  @Test("invalid lines of known_hosts are counted, and the lines after them are used")
   func badLines() throws {
     let key = try Self.key()
     let bad = [
@@ -153,7 +153,7 @@ struct TrustKnownHostsTests {
     }
   }
 
-  @Test("asks for the algorithms of the listed keys, RSA with SHA-2")
+  @Test("the login asks for the algorithms of the listed keys, RSA with SHA-2")
   func algorithms() throws {
     var known = KnownHosts(for: KnownHostName(host: "h", port: 22))
     let rsa = try "h \(Self.text(Self.key("ssh-rsa")))"
@@ -163,7 +163,7 @@ struct TrustKnownHostsTests {
     #expect(KnownHosts(for: KnownHostName(host: "x", port: 22)).algorithms.isEmpty)
   }
 
-  @Test("reads ten megabytes of hashed names and noise")
+  @Test("known_hosts with ten megabytes of hashed names and noise is read")
   func large() async throws {
     let key = try Self.key()
     let other = KnownHostName(host: "other", port: 22)
@@ -179,13 +179,13 @@ struct TrustKnownHostsTests {
     #expect(verdict == "trusted")
   }
 
-  @Test("a pattern with many stars does not take long")
+  @Test("a pattern with thousands of stars is matched in a short time")
   func manyStars() {
     let pattern = Array((String(repeating: "*a", count: 2_000) + "b").utf8)
     #expect(!PatternList.matches([UInt8](repeating: UInt8(ascii: "a"), count: 4_000), pattern: pattern))
   }
 
-  @Test("base64 decodes what it encodes, and nothing else")
+  @Test("base64 decodes its own output, and rejects other text")
   func base64() {
     for count in 0..<70 {
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 37) }

@@ -8,7 +8,7 @@ import TransportTestSupport
 
 @testable import SSHTransport
 
-@Suite("Trust in a host key by known_hosts files")
+@Suite("Trust in host keys by known_hosts")
 struct TrustVerifierTests {
   private let folder: TemporaryFolder
   private let log = LogRecord()
@@ -39,7 +39,7 @@ struct TrustVerifierTests {
     try String(contentsOfFile: folder[name], encoding: .utf8)
   }
 
-  @Test("refuses an unknown host with its fingerprint, and says how to add it")
+  @Test("an unknown host is refused with its fingerprint and how to add it")
   func unknown() async throws {
     let key = try TrustKnownHostsTests.key()
     let error = await refusal(settings(port: 2222), key)
@@ -52,7 +52,7 @@ struct TrustVerifierTests {
     #expect(message.contains("host-key-checking=accept-new"))
   }
 
-  @Test("refuses a changed key with both fingerprints and the place of the old one")
+  @Test("a changed host key is refused with both fingerprints and the place of the old one")
   func changed() async throws {
     let (old, new) = try (TrustKnownHostsTests.key("ssh-ed25519", 1), TrustKnownHostsTests.key("ssh-ed25519", 2))
     try folder.write("# mine\nhost.test \(TrustKnownHostsTests.text(old))\n", to: "known_hosts")
@@ -76,7 +76,7 @@ struct TrustVerifierTests {
     #expect(try content("known_hosts") == line)
   }
 
-  @Test("refuses revoked keys and lone authorities with a clear error, also from the global file")
+  @Test("a revoked key and a lone certificate authority are refused with the reason, also from the global file")
   func markers() async throws {
     let key = try TrustKnownHostsTests.key()
     try folder.write("host.test \(TrustKnownHostsTests.text(key))\n", to: "known_hosts")
@@ -88,7 +88,7 @@ struct TrustVerifierTests {
     #expect(authority?.message.contains("@cert-authority") == true)
   }
 
-  @Test("trusts a listed host, also from the second file, and asks for the listed type of key")
+  @Test("a listed host is trusted, also from the second file, and asked for the listed type of key")
   func listed() async throws {
     let key = try TrustKnownHostsTests.key("ecdsa-sha2-nistp256")
     try folder.write("host.test \(TrustKnownHostsTests.text(key))\n", to: "global")
@@ -97,7 +97,7 @@ struct TrustVerifierTests {
     try await verifier.verify(key.blob)
   }
 
-  @Test("accept-new adds a new host to a private file, and logs it")
+  @Test("with accept-new, a new host is added to a private file and logged")
   func acceptNew() async throws {
     let key = try TrustKnownHostsTests.key()
     let file = folder["ssh/known_hosts"]
@@ -112,7 +112,7 @@ struct TrustVerifierTests {
     try await KnownHostsVerifier(strict, logger: log.logger).verify(key.blob)
   }
 
-  @Test("keeps the last line whole if the file lacks its last newline")
+  @Test("if known_hosts lacks its last newline, adding a host keeps the last line intact")
   func noNewline() async throws {
     let key = try TrustKnownHostsTests.key()
     let first = "first.test \(TrustKnownHostsTests.text(key))"
@@ -131,7 +131,7 @@ struct TrustVerifierTests {
     try await KeyMaker.keygen(["-F", "[host.test]:2222", "-f", folder["known_hosts"]])
   }
 
-  @Test("refuses the second of two connections to a new host that show different keys")
+  @Test("if two connections to a new host show different keys, the second one is refused")
   func race() async throws {
     let verifiers = (
       try await KnownHostsVerifier(settings(.acceptNew), logger: log.logger),
@@ -144,7 +144,7 @@ struct TrustVerifierTests {
     #expect(try content("known_hosts").split(separator: "\n").count == 1)
   }
 
-  @Test("one of many concurrent connections adds a new host")
+  @Test("if many connections find a new host at the same time, one adds it")
   func concurrent() async throws {
     let verifier = try await KnownHostsVerifier(settings(.acceptNew), logger: log.logger)
     let accepted = await withTaskGroup { group in
@@ -157,7 +157,7 @@ struct TrustVerifierTests {
     #expect(try content("known_hosts").split(separator: "\n").count == 1)
   }
 
-  @Test("refuses a new host that cannot be added")
+  @Test("a new host that cannot be added is refused")
   func notWritable() async throws {
     let error = try await refusal(settings(.acceptNew, files: [folder["a/b/known_hosts"]]), TrustKnownHostsTests.key())
     #expect(error?.message.contains("cannot be written") == true)
@@ -166,7 +166,7 @@ struct TrustVerifierTests {
   }
 
   @Test(
-    "does not add a name that would be a pattern",
+    "a host name that would be a pattern is not added",
     arguments: ["*", "h?", "a,b", "!h", "|1|x", "@revoked", "# h"])
   func patterns(host: String) async throws {
     let error = try await refusal(settings(.acceptNew, host: host), TrustKnownHostsTests.key())
@@ -174,19 +174,19 @@ struct TrustVerifierTests {
     #expect(!FileManager.default.fileExists(atPath: folder["known_hosts"]))
   }
 
-  @Test("/dev/null accepts a new host without storing it")
+  @Test("with /dev/null as known_hosts, a new host is accepted and not stored")
   func devNull() async throws {
     let settings = settings(.acceptNew, files: ["/dev/null"])
     try await KnownHostsVerifier(settings, logger: log.logger).verify(TrustKnownHostsTests.key().blob)
   }
 
-  @Test("fails if an existing file cannot be read, as it may contain a revocation")
+  @Test("an existing known_hosts file that cannot be read is an error, as it may contain a revocation")
   func unreadable() async throws {
     let error = try await refusal(settings(files: [folder.path]), TrustKnownHostsTests.key())
     #expect(error?.message.contains("Cannot read the known hosts in \(folder.path)") == true)
   }
 
-  @Test("looks up an alias instead of the host, without a port")
+  @Test("with an alias, the alias is looked up in place of the host, without a port")
   func alias() async throws {
     let key = try TrustKnownHostsTests.key()
     try folder.write("machine7 \(TrustKnownHostsTests.text(key))\n", to: "known_hosts")
@@ -195,7 +195,7 @@ struct TrustVerifierTests {
     try await KnownHostsVerifier(settings, logger: log.logger).verify(key.blob)
   }
 
-  @Test("logs skipped lines at debug level")
+  @Test("skipped lines of known_hosts are logged at debug level")
   func badLines() async throws {
     try folder.write("garbage\n", to: "known_hosts")
     _ = try await KnownHostsVerifier(settings(), logger: log.logger)
@@ -203,7 +203,7 @@ struct TrustVerifierTests {
   }
 
   @Test(
-    "an invalid host key is a protocol violation by the peer",
+    "an invalid host key counts as a violation by the peer",
     arguments: [[], [0, 0, 0, 9, 1], [0, 0, 0, 0]] as [[UInt8]])
   func garbage(bytes: [UInt8]) async throws {
     let error = await bywayError { try await KnownHostsVerifier(settings(), logger: log.logger).verify(bytes) }

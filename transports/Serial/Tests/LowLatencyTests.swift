@@ -6,7 +6,7 @@ import TransportTestSupport
 @testable import SerialTransport
 
 @Suite struct LowLatencyTests {
-  @Test("sets an adapter's latency timer to a millisecond, and logs nothing")
+  @Test("an adapter's latency timer is set to a millisecond, and nothing is logged")
   func set() async throws {
     try await withTimer("16\n") { sysfs, file in
       #expect(request(sysfs).isEmpty)
@@ -15,7 +15,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("does not change a timer that is short already, nor ports without one")
+  @Test("a latency timer that is already short, and a port without one, are not changed")
   func nothingToDo() async throws {
     try await withTimer("1\n") { sysfs, file in
       #expect(request(sysfs).isEmpty)
@@ -25,7 +25,7 @@ import TransportTestSupport
     #expect(request("/nonexistent").isEmpty)
   }
 
-  @Test("logs once what to do if the timer may not be set")
+  @Test("if the latency timer may not be set, the advice is logged once")
   func hint() async throws {
     try await withTimer("16\n") { sysfs, file in
       // This file contains a number, and even the superuser cannot write it.

@@ -7,7 +7,7 @@ import TransportTestSupport
 
 /// Uses a tree like that of sysfs. libserialport reads USB information from the real sysfs, so it is missing here.
 @Suite struct PortListTests {
-  @Test("lists hardware in the order of names, without consoles, missing UARTs or vanished devices")
+  @Test("ports are listed by name, without consoles, missing UARTs and vanished devices")
   func names() async throws {
     try await withTemporaryFolder { folder in
       let tree = FakePorts(folder)
@@ -22,12 +22,12 @@ import TransportTestSupport
     }
   }
 
-  @Test("lists nothing if there is no such folder")
+  @Test("without a folder of ports, the list is empty")
   func nothing() {
     #expect(PortList(classes: "/nonexistent", devices: "/nonexistent").all().isEmpty)
   }
 
-  @Test("finds the stable name that udev gave to a port")
+  @Test("a port is listed with the stable name that udev gave it")
   func alias() async throws {
     try await withTemporaryFolder { folder in
       let tree = FakePorts(folder)
@@ -66,7 +66,7 @@ import TransportTestSupport
       ])
   }
 
-  @Test("names an adapter by its maker and product, without repeating the maker")
+  @Test("an adapter is named by its maker and product, without repeating the maker")
   func productNames() {
     func name(_ manufacturer: String?, _ product: String?) -> String? {
       USBIdentity(vendor: 1, product: 2, manufacturer: manufacturer, productName: product).name

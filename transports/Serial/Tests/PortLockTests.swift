@@ -11,7 +11,7 @@ import TransportTestSupport
 @Suite struct PortLockTests {
   let transport = SerialTransport()
 
-  @Test("opens a port only once, and names the process that has it")
+  @Test("a port that is open is not opened again, and the error names the process that has it")
   func conflict() async throws {
     let terminal = try PseudoTerminal()
     let address = try LinkAddress("serial:\(terminal.path)")
@@ -31,7 +31,7 @@ import TransportTestSupport
     try await transport.connect(to: address, context: .test()).close()
   }
 
-  @Test("respects another program's lock, which ends with that program however it ends")
+  @Test("another program's lock on a port is respected, and ends with that program")
   func foreignLock() async throws {
     let terminal = try PseudoTerminal()
     let address = try LinkAddress("serial:\(terminal.path)")
@@ -50,7 +50,7 @@ import TransportTestSupport
     try await transport.connect(to: address, context: .test()).close()
   }
 
-  @Test("finds a process that has a port open without a lock")
+  @Test("a process that has a port open without a lock is found")
   func openers() throws {
     let terminal = try PseudoTerminal()
     #expect(RunningProcess.others(withOpen: terminal.path).isEmpty)
@@ -66,7 +66,7 @@ import TransportTestSupport
     reader.waitUntilExit()
   }
 
-  @Test("finds the process whose terminal is a device, without access to the process")
+  @Test("a process whose terminal is a port is found without access to that process")
   func terminal() async throws {
     // The parent reports the child's terminal. It has no terminal itself.
     let script = """
@@ -93,7 +93,7 @@ import TransportTestSupport
     #expect(RunningProcess(withTerminal: "/dev/null") == nil)
   }
 
-  @Test("reads the kernel's list of locks, and ignores other lines")
+  @Test("the kernel's list of locks is read, and other lines are ignored")
   func lockList() async throws {
     try await withTemporaryFolder { folder in
       // No process has it open that could hold the lock instead of a process that is gone.

@@ -9,13 +9,13 @@ import Testing
 @testable import SerialTransport
 
 /// Uses pseudo-terminals as adapters. They appear as links in a folder, as in /dev/serial/by-id.
-@Suite("Watching for ports", .timeLimit(.minutes(1))) struct PortMonitorTests {
+@Suite("Monitor of serial ports", .timeLimit(.minutes(1))) struct PortMonitorTests {
   private func lists(in folder: String, _ query: String = "") throws -> AsyncStream<[LinkPort]> {
     try WatchedPorts("serial:\(folder)\(query)", transports: TransportRegistry([SerialTransport()]))
       .lists(logger: Logger(label: "test"))
   }
 
-  @Test("lists the ports in a folder as their links come and go")
+  @Test("the monitor lists the ports in a folder as links to them appear and disappear")
   func folder() async throws {
     try await withTemporaryFolder { folder in
       let (first, second) = (try PseudoTerminal(), try PseudoTerminal())
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test("omits files that are not ports, names that cannot be in an address, and duplicates")
+  @Test("the monitor omits files that are not ports, names that cannot be in an address, and duplicates")
   func others() async throws {
     try await withTemporaryFolder { folder in
       let terminal = try PseudoTerminal()
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test("omits the port of a configured link, under any name, while that link is configured")
+  @Test("the monitor omits the port of a configured link, under any name, while that link is configured")
   func configured() async throws {
     try await withTemporaryFolder { folder in
       let (first, second) = (try PseudoTerminal(), try PseudoTerminal())
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test("reports a port that another process has locked, but not one that this process has")
+  @Test("the monitor reports a port that another process has locked, but not one that this process has")
   func held() async throws {
     try await withTemporaryFolder { folder in
       let (own, others) = (try PseudoTerminal(), try PseudoTerminal())
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test("lists USB adapters at once, without built-in ports")
+  @Test("the monitor lists USB adapters at once, without built-in ports")
   func usb() async throws {
     let watched = try WatchedPorts("serial", transports: TransportRegistry([SerialTransport()]))
     var lists = watched.lists(logger: Logger(label: "test")).makeAsyncIterator()
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test(
-    "refuses addresses that cannot be watched, and names valid ones",
+    "an address that cannot be monitored is refused, and the error names valid ones",
     arguments: [
       ("sreial", "Did you mean \"serial\"?"), ("serial:relative", "write serial, or serial:/FOLDER"),
       ("", "Known: serial"),

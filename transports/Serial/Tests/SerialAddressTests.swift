@@ -4,7 +4,7 @@ import Testing
 @testable import SerialTransport
 
 @Suite struct SerialAddressTests {
-  @Test("reads a path and every option")
+  @Test("a serial: address has a path and options")
   func everything() throws {
     let address = try SerialAddress(
       LinkAddress("serial:/dev/ttyUSB0?baud=921600&parity=even&stopbits=2&flow=rtscts&databits=8"))
@@ -13,19 +13,19 @@ import Testing
     #expect(address.format.description == "921600 8E2 RTS/CTS")
   }
 
-  @Test("reads a path that begins in the working directory", arguments: ["./ttyA", "lab/ttyA"])
+  @Test("the path of a serial: address may be relative to the working directory", arguments: ["./ttyA", "lab/ttyA"])
   func relative(_ path: String) throws {
     #expect(try SerialAddress(LinkAddress("serial:\(path)?baud=9600")).device == .path(path))
   }
 
-  @Test("is 115200 8N1 by default")
+  @Test("the default format is 115200 8N1")
   func defaults() throws {
     let address = try SerialAddress(LinkAddress("serial:/dev/ttyUSB0"))
     #expect(address.format.description == "115200 8N1")
     #expect(address.format.bytesPerSecond == 11_520)
   }
 
-  @Test("reads a USB identity, whose serial number may contain colons")
+  @Test("a serial: address may be a USB identity, whose serial number may contain colons")
   func usb() throws {
     let any = try SerialAddress(LinkAddress("serial:usb:0403:6001"))
     #expect(any.device.description == "USB adapter 0403:6001")
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(
-    "refuses an address without a device, and says how to write one",
+    "an address without a device is refused with how to write one",
     arguments: [
       ("serial:", "write serial:/dev/ttyUSB0"), ("serial:ttyS1", "write serial:/dev/ttyS1, or serial:./ttyS1"),
       ("serial://dev/ttyUSB0", "has a host in it"), ("serial:?baud=9600", "has no device"),
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(
-    "refuses an invalid option, and says what is valid",
+    "an invalid option is refused with the valid values",
     arguments: [
       ("baud=fast", "bits per second from 50 to 12000000"), ("baud=0", "bits per second"), ("baud=", "bits per second"),
       ("baud=+9600", "bits per second"), ("baud=99999999999999999999", "bits per second"),
@@ -62,7 +62,7 @@ import Testing
     expectRefusal(of: "serial:/dev/ttyUSB0?\(option)", part)
   }
 
-  @Test("refuses an unknown option, and suggests a known one")
+  @Test("an unknown option is refused with a known one")
   func unknownOption() throws {
     let registry = TransportRegistry([SerialTransport()])
     #expect {

@@ -11,7 +11,7 @@ import TransportTestSupport
 @Suite struct SerialChannelTests {
   let transport = SerialTransport()
 
-  @Test("carries every byte both ways unchanged, with no echo")
+  @Test("a serial channel carries every byte unchanged in both directions, without an echo")
   func transparency() async throws {
     let terminal = try PseudoTerminal()
     let channel = try await connect(terminal)
@@ -25,7 +25,7 @@ import TransportTestSupport
     try await channel.close()
   }
 
-  @Test("restores the settings that the terminal had")
+  @Test("closing a serial channel restores the terminal's settings")
   func restoration() async throws {
     let terminal = try PseudoTerminal()
     let before = try terminal.settings
@@ -35,7 +35,7 @@ import TransportTestSupport
     #expect(try terminal.settings == before)
   }
 
-  @Test("does not deliver bytes sent before it was opened")
+  @Test("bytes that arrived before a serial channel was opened are not delivered")
   func staleInput() async throws {
     let terminal = try PseudoTerminal()
     try terminal.write(Array("stale\n".utf8))
@@ -45,7 +45,7 @@ import TransportTestSupport
     try await channel.close()
   }
 
-  @Test("closes when the line hangs up, before its owner reads", arguments: [false, true])
+  @Test("a serial channel closes when the line hangs up before its owner reads", arguments: [false, true])
   func hangUp(withBytes: Bool) async throws {
     var terminal: PseudoTerminal? = try PseudoTerminal()
     let path = try #require(terminal?.path)
@@ -55,7 +55,7 @@ import TransportTestSupport
     try await ended(channel)
   }
 
-  @Test("closes when the line hangs up while it is read")
+  @Test("a serial channel closes when the line hangs up while its owner reads")
   func hangUpWhileReading() async throws {
     var terminal: PseudoTerminal? = try PseudoTerminal()
     let channel = try await connect(#require(terminal))
@@ -66,7 +66,7 @@ import TransportTestSupport
     try await ended(channel)
   }
 
-  @Test("closes when the line hangs up and its owner only writes")
+  @Test("a serial channel closes when the line hangs up and its owner only writes")
   func hangUpWhileWriting() async throws {
     var terminal: PseudoTerminal? = try PseudoTerminal()
     let channel = try await connect(#require(terminal))
@@ -79,14 +79,14 @@ import TransportTestSupport
     await #expect(throws: (any Error).self) { try await written.futureResult.get() }
   }
 
-  @Test("can be opened again right after a close, any number of times, without leaking descriptors")
+  @Test("a port can be opened again right after a close, any number of times, without leaking descriptors")
   func reopening() async throws {
     let terminal = try PseudoTerminal()
     for _ in 0..<50 { try await connect(terminal).close() }
     #expect(try openCount(of: terminal.path) == 0)
   }
 
-  @Test("opens the device that the name leads to now, after it came back under another name")
+  @Test("if a path leads to another device now, the serial channel opens that one")
   func renaming() async throws {
     try await withTemporaryFolder { folder in
       let name = "\(folder)/port"
@@ -101,7 +101,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("refuses a half-close, and closes once for any number of calls")
+  @Test("a serial channel refuses a half-close, and closes once for any number of calls")
   func closing() async throws {
     let terminal = try PseudoTerminal()
     let channel = try await connect(terminal)
@@ -115,7 +115,8 @@ import TransportTestSupport
   }
 
   @Test(
-    "reports that it is a line, and its speed", arguments: ["", "?baud=9600", "?parity=even", "?stopbits=2&parity=odd"])
+    "the transport reports that a serial: link is a line, and its speed",
+    arguments: ["", "?baud=9600", "?parity=even", "?stopbits=2&parity=odd"])
   func line(_ options: String) throws {
     let expected = ["": 11520, "?baud=9600": 960, "?parity=even": 10472, "?stopbits=2&parity=odd": 9600][options]
     #expect(try transport.line(for: LinkAddress("serial:/dev/x\(options)"))?.bytesPerSecond == expected)

@@ -15,7 +15,7 @@ import TransportTestSupport
     PortDescription(path: "/dev/ttyUSB0", usb: USBIdentity(vendor: 0x0403, product: 0x6001, serial: "A1")),
   ]
 
-  @Test("the error for a missing port lists the existing ports, and the nearest")
+  @Test("if a port is missing, the error lists the existing ports and the nearest")
   func missing() {
     #expect(
       SerialFailure.missing("/dev/ttyUSB1").message(ports: Self.ports)
@@ -26,7 +26,7 @@ import TransportTestSupport
         "There are no serial ports here; \"dmesg\" shows whether the system has seen one."))
   }
 
-  @Test("the error for a missing or ambiguous adapter lists the addresses to choose from")
+  @Test("if an adapter is missing or ambiguous, the error lists the addresses to choose from")
   func adapters() throws {
     let pattern = try #require(USBPattern("0403:6001"))
     let second = PortDescription(path: "/dev/ttyUSB1", usb: USBIdentity(vendor: 0x0403, product: 0x6001, serial: "A2"))
@@ -41,7 +41,7 @@ import TransportTestSupport
         + "serial:usb:0403:6001:A2 (/dev/ttyUSB1).")
   }
 
-  @Test("the error for a lack of permission names the group and the command, or the udev rule")
+  @Test("without permission for a port, the error names the group and the command, or the udev rule")
   func permission() {
     // Tests may run as the superuser, who is never refused, so only the message is tested.
     let dialout = SerialFailure.noPermission("/dev/ttyUSB0", group: DeviceGroup(name: "dialout"))
@@ -53,7 +53,7 @@ import TransportTestSupport
     #expect(nobody.message(ports: []).contains("usermod -aG dialout"))
   }
 
-  @Test("the error names the process that has a port, and explains ModemManager")
+  @Test("if a port is in use, the error names the process, and explains ModemManager")
   func inUse() {
     let holder = RunningProcess(getpid())
     let known = SerialFailure.inUse("/dev/ttyUSB0", by: holder).message(ports: [])
@@ -64,7 +64,9 @@ import TransportTestSupport
     #expect(unknown.contains("ModemManager"))
   }
 
-  @Test("maps the kernel's errors to failures", arguments: [ENOENT, ENXIO, ENODEV, EIO])
+  @Test(
+    "errors of the kernel about a missing device count as absence, and others do not",
+    arguments: [ENOENT, ENXIO, ENODEV, EIO])
   func absence(_ code: CInt) {
     #expect(SerialFailure(opening: "/dev/ttyS9", SystemError(code: code)).isAbsence)
     for other in [EACCES, EBUSY, EMFILE] {
@@ -89,7 +91,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("reports a device's group only if the group may open the device")
+  @Test("a device's group is reported only if the group may open the device")
   func groups() async throws {
     try await withTemporaryFolder { folder in
       let file = "\(folder)/port"

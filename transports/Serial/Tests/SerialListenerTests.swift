@@ -10,7 +10,7 @@ import TransportTestSupport
 @Suite struct SerialListenerTests {
   let transport = SerialTransport()
 
-  @Test("waits for a missing device, and logs that once")
+  @Test("a serial listener waits for a missing device, and logs that once")
   func waiting() async throws {
     try await withTemporaryFolder { folder in
       let name = "\(folder)/port"
@@ -32,7 +32,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("yields the next channel when the device is back")
+  @Test("a serial listener yields another channel when the device is back")
   func returning() async throws {
     try await withTemporaryFolder { folder in
       let name = "\(folder)/port"
@@ -52,7 +52,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("yields the device again when its owner has closed it")
+  @Test("a serial listener yields another channel when the owner has closed the last one")
   func closedByOwner() async throws {
     let terminal = try PseudoTerminal()
     let listener = try await transport.listen(on: LinkAddress("serial:\(terminal.path)"), context: .test())
@@ -60,7 +60,7 @@ import TransportTestSupport
     await listener.close()
   }
 
-  @Test("ends when closed, and its channels stay open")
+  @Test("closing a serial listener ends its sequence of channels, and open channels continue")
   func closing() async throws {
     let terminal = try PseudoTerminal()
     let listener = try await transport.listen(on: LinkAddress("serial:\(terminal.path)"), context: .test())
@@ -73,7 +73,7 @@ import TransportTestSupport
     #expect(try openCount(of: terminal.path) == 0)
   }
 
-  @Test("releases a device that has not been accepted")
+  @Test("closing a serial listener releases a device that has not been accepted")
   func untaken() async throws {
     let terminal = try PseudoTerminal()
     let listener = try await transport.listen(on: LinkAddress("serial:\(terminal.path)"), context: .test())
@@ -84,7 +84,7 @@ import TransportTestSupport
     try await next.close()
   }
 
-  @Test("fails at once if waiting does not help")
+  @Test("if waiting does not help, a serial listener fails at once")
   func hopeless() async throws {
     let terminal = try PseudoTerminal()
     let holder = try await transport.connect(to: LinkAddress("serial:\(terminal.path)"), context: .test())

@@ -22,14 +22,14 @@ import Testing
     return message + properties
   }
 
-  @Test("reads events of the kernel and of udev")
+  @Test("uevents of the kernel and of udev are read")
   func both() {
     #expect(Uevent(bytes("add@/devices/ttyUSB0|" + properties))?.subsystem == "tty")
     #expect(Uevent(udev(bytes(properties)))?.subsystem == "tty")
     #expect(Uevent(bytes("add@/x|ACTION=add|SUBSYSTEM=block|"))?.subsystem == "block")
   }
 
-  @Test("rejects truncated messages, wrong lengths, and other senders' messages")
+  @Test("truncated uevents, those with wrong lengths, and those of other senders are rejected")
   func neither() {
     let whole = udev(bytes(properties))
     for message in [
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test("any bytes parse as an event or as none")
+  @Test("arbitrary bytes are parsed as a uevent or rejected, without a crash")
   func anyBytes() {
     var generator = SystemRandomNumberGenerator()
     for whole in [bytes("add@/devices/ttyUSB0|" + properties), udev(bytes(properties))] {
@@ -58,7 +58,7 @@ import Testing
 
   /// Sends an event as the kernel would for an adapter. Only root can trigger it.
   @Test(
-    "reports a port event of the kernel, and no other",
+    "a uevent of the kernel about a port is reported, and no other one",
     .enabled(if: access("/sys/class/tty/tty1/uevent", W_OK) == 0),
     .timeLimit(.minutes(1)))
   func kernel() async throws {
@@ -78,7 +78,7 @@ import Testing
     listener.stop()
   }
 
-  @Test("does not trust messages that other processes send to the socket")
+  @Test("uevents that other processes send to the socket are not trusted")
   func forged() throws {
     var socket = try UeventSocket()
     let first = try socket.read()

@@ -5,10 +5,10 @@ import Testing
 @testable import TCPTransport
 
 /// Tests the properties of a link over a network that a gateway dials.
-@Suite("A dialed link over a network") struct DialedLinkTests {
+@Suite("Dialed links over a network") struct DialedLinkTests {
   private let transports = TransportRegistry([TCPTransport(), TLSTransport()])
 
-  @Test("refuses an invalid jitter", arguments: ["", "-1", "601", "nan", "inf", "1s"])
+  @Test("an invalid jitter is refused", arguments: ["", "-1", "601", "nan", "inf", "1s"])
   func jitter(_ text: String) {
     let error = #expect(throws: BywayError.self) { try transports.link("tcp://127.0.0.1:1?jitter=\(text)") }
     #expect(error?.code == .invalidAddress)

@@ -3,7 +3,7 @@ import Testing
 @testable import TCPTransport
 
 @Suite("Warnings about expired certificates") struct LapseLogTests {
-  @Test("an end that dials again warns once of each lapse, and again after the certificate was valid")
+  @Test("an expired certificate is a warning once for each link, and again after it was valid")
   func once() {
     let log = LapseLog()
     #expect(log.level(of: .expired(at: 1), in: "a") == .warning)

@@ -11,7 +11,7 @@ import TransportTestSupport
   let transport = TCPTransport()
 
   @Test(
-    "refuses other machines, and refers to tls:",
+    "a tcp: address of another machine is refused, with advice to use tls:",
     arguments: [
       "192.0.2.1", "0.0.0.0", "[::]", "[2001:db8::1]", "example.com", "localhost.example.com", "printerlocalhost",
       "128.0.0.1",
@@ -25,7 +25,7 @@ import TransportTestSupport
     #expect(await bywayError { try await transport.listen(on: address, context: .test()) }?.code == .invalidAddress)
   }
 
-  @Test("listens beyond this machine with insecure=yes, and never connects there")
+  @Test("with insecure=yes, tcp: listens beyond this machine, and still does not connect there")
   func insecure() async throws {
     let address = try LinkAddress("tcp://0.0.0.0:0?insecure=yes")
     try transport.check(address)
@@ -36,26 +36,27 @@ import TransportTestSupport
   }
 
   @Test(
-    "accepts no other value, and no name", arguments: ["0.0.0.0:1?insecure=1", "example.com:1?insecure=yes"])
+    "another value of insecure, and insecure=yes with a host name, are refused",
+    arguments: ["0.0.0.0:1?insecure=1", "example.com:1?insecure=yes"])
   func insecureAddresses(_ rest: String) throws {
     #expect(throws: BywayError.self) { try transport.check(LinkAddress("tcp://\(rest)")) }
   }
 
   @Test(
-    "accepts all forms of a loopback address",
+    "tcp: accepts all forms of a loopback address",
     arguments: ["127.0.0.1", "127.1.2.3", "localhost", "LOCALHOST", "printer.localhost", "[::1]"])
   func acceptsLoopback(_ host: String) throws {
     try transport.check(LinkAddress("tcp://\(host):7000"))
   }
 
   @Test(
-    "refuses addresses that are not a host and port",
+    "a tcp: address that is not a host and a port is refused",
     arguments: ["tcp:7000", "tcp://127.0.0.1", "tcp://127.0.0.1:99999", "tcp://u@127.0.0.1:1", "tcp://127.0.0.1:1/x"])
   func badAddress(_ text: String) {
     #expect(throws: BywayError.self) { try transport.check(LinkAddress(text)) }
   }
 
-  @Test("reports the port that the system chose, and keeps the options")
+  @Test("a listener on port 0 reports the port that the system chose, and keeps the options")
   func anyPort() async throws {
     let listener = try await transport.listen(on: LinkAddress("tcp://localhost:0?http=1.1"), context: .test())
     let bound = listener.address
@@ -65,7 +66,7 @@ import TransportTestSupport
     await listener.close()
   }
 
-  @Test("disables Nagle's algorithm at both ends")
+  @Test("both ends of a TCP link disable Nagle's algorithm")
   func noDelay() async throws {
     let listener = try await transport.listen(on: LinkAddress("tcp://127.0.0.1:0"), context: .test())
     let near = try await transport.connect(to: listener.address, context: .test())
@@ -77,7 +78,7 @@ import TransportTestSupport
     await listener.close()
   }
 
-  @Test("the error says that nothing listens, or that nothing answers")
+  @Test("if nothing listens or answers on a port, the error says so")
   func noAnswer() async throws {
     let unused = try UnusedPort()
     let unusedAddress = try LinkAddress("tcp://127.0.0.1:\(unused.port)")
@@ -94,7 +95,7 @@ import TransportTestSupport
     withExtendedLifetime((unused, silent)) {}
   }
 
-  @Test("the error says that a port is taken, or cannot be dialed")
+  @Test("if a port is in use, or cannot be dialed, the error says so")
   func badPort() async throws {
     let listener = try await transport.listen(on: LinkAddress("tcp://127.0.0.1:0"), context: .test())
     let taken = await bywayError { try await transport.listen(on: listener.address, context: .test()) }
@@ -111,7 +112,7 @@ import TransportTestSupport
   }
 
   @Test(
-    "explains errors of the system",
+    "errors of the system are explained",
     arguments: [
       (ENETUNREACH, "There is no route to"), (EHOSTUNREACH, "There is no route to"), (ENOBUFS, "Cannot connect"),
     ])

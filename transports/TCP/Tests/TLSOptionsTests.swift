@@ -8,13 +8,14 @@ import TransportTestSupport
 
 /// Tests the files that an address names.
 @Suite struct TLSOptionsTests {
-  @Test("requires certificate and key together, and no empty values", arguments: ["cert=a", "key=a", "ca=", "name="])
+  @Test(
+    "cert and key are required together, and values must not be empty", arguments: ["cert=a", "key=a", "ca=", "name="])
   func incomplete(_ options: String) {
     #expect(throws: BywayError.self) { try TLSTransport().check(LinkAddress("tls://h:1?\(options)")) }
   }
 
   @Test(
-    "refuses an invalid host name before it dials",
+    "an invalid host name is refused before the link is dialed",
     arguments: [
       "*.example", "a b", "a%00b", "a%0Ab", "a..b", "a:1", "a/b", "%C3%A4.example", String(repeating: "a", count: 300),
     ])
@@ -23,13 +24,13 @@ import TransportTestSupport
     #expect(error?.code == .invalidAddress)
   }
 
-  @Test("needs a certificate to listen")
+  @Test("a tls: listener requires a certificate")
   func listenerWithout() async throws {
     let error = await bywayError { try await TLSTransport().listen(on: LinkAddress("tls://[::1]:0"), context: .test()) }
     #expect(error?.message.contains("needs cert=FILE and key=FILE to listen") == true)
   }
 
-  @Test("the error says which file cannot be used, and why")
+  @Test("if a file cannot be used, the error says which and why")
   func files() async throws {
     let ca = try await Certificates()
     let (one, two) = (ca.server, ca.client)
@@ -44,7 +45,7 @@ import TransportTestSupport
     #expect(mismatch?.message.contains("do not belong together") == true)
   }
 
-  @Test("refuses a key that all users may read, but not one that its group may read, as with systemd's dynamic users")
+  @Test("a key that all users may read is refused, and one that only its group may read is accepted")
   func exposedKey() async throws {
     let ca = try await Certificates()
     for (mode, isSecret) in [(0o600, true), (0o400, true), (0o640, true), (0o644, false), (0o604, false)]

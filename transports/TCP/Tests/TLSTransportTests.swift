@@ -14,7 +14,7 @@ import TransportTestSupport
 @Suite struct TLSTransportTests {
   let transport = TLSTransport()
 
-  @Test("opens a link if both ends trust each other's authority")
+  @Test("a TLS link opens if each end trusts the other's authority")
   func opens() async throws {
     try await withParties { ca, server, client in
       try await withListener("ca=\(ca.authority)&\(server.options)") { listener in
@@ -28,7 +28,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("refuses a listener of an unknown authority")
+  @Test("a listener with a certificate of an unknown authority is refused with advice")
   func unknownAuthority() async throws {
     try await withParties { ca, server, client in
       let other = try await Certificates()
@@ -59,7 +59,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("refuses an expired certificate with a clear error")
+  @Test("an expired certificate is refused with a clear error")
   func expired() async throws {
     try await withParties { ca, _, _ in
       let server = try await ca.issue("old", days: -1)
@@ -70,7 +70,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("warns of an own certificate that has expired, when it listens and when it dials")
+  @Test("if the own certificate has expired, listener and dialer log a warning")
   func ownExpired() async throws {
     try await withParties { ca, server, _ in
       let old = try await ca.issue("old", days: -1)
@@ -93,7 +93,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("warns of an own certificate that is not valid yet")
+  @Test("if the own certificate is not valid yet, a warning is logged")
   func ownFuture() async throws {
     try await withParties { ca, _, _ in
       let record = LogRecord()
@@ -107,7 +107,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("a name below localhost is this machine, whatever the resolver knows")
+  @Test("a name below localhost is this machine, whatever the resolver returns")
   func loopbackName() async throws {
     try await withListener(names: "DNS:printer.localhost") { ca, listener in
       let port = try #require(try listener.address.hostPort().port)
@@ -116,7 +116,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("verifies the configured name, or the host")
+  @Test("the name in the certificate must be the configured name, or else the host")
   func names() async throws {
     try await withListener(names: "DNS:gateway.example") { ca, listener in
       let wrong = await bywayError { try await connect(listener, "ca=\(ca.authority)") }
@@ -141,7 +141,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("refuses clients without a certificate of the authority, and reports the reason at both ends")
+  @Test("a client without a certificate of the authority is refused, and both ends report the reason")
   func clientCertificate() async throws {
     try await withParties { ca, server, _ in
       let unknownPeer = try await Certificates()
@@ -162,7 +162,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("does not listen beyond loopback without an authority")
+  @Test("a listener beyond loopback without an authority is refused")
   func openListener() async throws {
     let error = await bywayError {
       try await transport.listen(on: LinkAddress("tls://0.0.0.0:0?cert=c&key=k"), context: .test())
@@ -171,7 +171,7 @@ import TransportTestSupport
     #expect(error?.message.contains("add ca=FILE") == true)
   }
 
-  @Test("recognises a peer that does not speak TLS")
+  @Test("a peer that does not speak TLS is recognized")
   func notTLS() async throws {
     try await withPlainListener { listener, address in
       async let failure = bywayError { try await transport.connect(to: address, context: .test()) }
@@ -182,7 +182,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("distinguishes a server with another HTTP version from one without TLS")
+  @Test("a server with another HTTP version is distinguished from one without TLS")
   func otherProtocol() async throws {
     let ca = try await Certificates()
     let server = try await NginxServer(in: TemporaryFolder(), tls: ca.server)
@@ -193,7 +193,7 @@ import TransportTestSupport
     await server.stop()
   }
 
-  @Test("recognises a server with only old versions of TLS")
+  @Test("a server with only old versions of TLS is recognized")
   func oldVersion() async throws {
     let ca = try await Certificates()
     let server = try await OpenSSLServer.outdated(ca.server)
@@ -203,7 +203,7 @@ import TransportTestSupport
     await server.stop()
   }
 
-  @Test("an error contains the names and the expiry of the certificate")
+  @Test("an error about a certificate contains its names and expiry")
   func evidence() async throws {
     try await withListener(names: "DNS:gateway.example,IP:10.0.0.1") { ca, listener in
       let error = await bywayError { try await connect(listener, "ca=\(ca.authority)") }
@@ -216,7 +216,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("recognises a peer that closes the connection during the handshake", arguments: [true, false])
+  @Test("a peer that closes the connection during the handshake is recognized", arguments: [true, false])
   func hangsUp(_ readsFirst: Bool) async throws {
     try await withPlainListener { listener, address in
       async let failure = bywayError { try await transport.connect(to: address, context: .test()) }
@@ -246,7 +246,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("gives up a handshake that does not end, at both ends")
+  @Test("a handshake that does not end is given up at both ends")
   func silent() async throws {
     try await withPlainListener { _, address in
       // Long enough for TCP to connect on a busy machine: it has the same deadline, but another message.
@@ -265,7 +265,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("silent connections give way to active ones when all connections are in use")
+  @Test("when all connections are in use, silent ones are closed for new ones")
   func unknownPeers() async throws {
     try await withParties { ca, server, client in
       var context = LinkContext.test()
@@ -295,7 +295,7 @@ import TransportTestSupport
     await listener.close()
   }
 
-  @Test("delivers all bytes to an owner that starts to read after the link has closed")
+  @Test("all bytes are delivered to an owner that starts to read after the link has closed")
   func lateOwner() async throws {
     try await withParties { ca, server, client in
       try await withListener("ca=\(ca.authority)&\(server.options)") { listener in
@@ -313,7 +313,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("distinguishes a truncated link from one that was closed")
+  @Test("a truncated TLS link is distinguished from one that was closed")
   func truncation() async throws {
     try await withParties { ca, server, client in
       try await withListener("ca=\(ca.authority)&\(server.options)") { listener in
@@ -333,7 +333,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("uses a renewed certificate after a reload, and keeps the old one if the new one cannot be read")
+  @Test("a reload uses a renewed certificate, and keeps the old one if the new one cannot be read")
   func renewal() async throws {
     let ca = try await Certificates()
     let folder = try TemporaryFolder()

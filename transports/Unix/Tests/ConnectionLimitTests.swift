@@ -22,7 +22,7 @@ import TransportTestSupport
     func ask() { asked.withLock { $0 += 1 } }
   }
 
-  @Test("a full listener keeps asking idle connections to close, and accepts the next one when one has closed")
+  @Test("a full listener repeatedly asks for idle connections to close, and accepts a client when one has")
   func full() async throws {
     try await withTemporaryFolder { folder in
       let crowd = Crowd()
@@ -51,7 +51,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("a burst of 300 clients finds room while the listener is full")
+  @Test("while a listener is full, 300 further clients can connect and wait")
   func burst() async throws {
     try await withTemporaryFolder { folder in
       var context = LinkContext.test()

@@ -12,7 +12,7 @@ import TransportTestSupport
 @Suite struct UnixFailureTests {
   let transport = UnixTransport()
 
-  @Test("the error says how long a path may be")
+  @Test("if a socket path is too long, the error says how long it may be")
   func tooLong() async throws {
     let path = "/" + String(repeating: "a", count: SocketPath.limit)
     let error = await bywayError { try transport.check(LinkAddress("unix:\(path)")) }
@@ -20,7 +20,7 @@ import TransportTestSupport
     #expect(error?.message.contains("has 108 bytes, but only 107 are possible") == true)
   }
 
-  @Test("accepts a path of exactly the limit")
+  @Test("a socket path of exactly the limit is accepted")
   func longest() async throws {
     try await withTemporaryFolder { folder in
       let path = "\(folder)/" + String(repeating: "a", count: SocketPath.limit - folder.utf8.count - 1)
@@ -30,12 +30,13 @@ import TransportTestSupport
     }
   }
 
-  @Test("refuses an address without a path, or with a host", arguments: ["unix:", "unix://run/s", "unix:?mode=600"])
+  @Test(
+    "an address without a path, or with a host, is refused", arguments: ["unix:", "unix://run/s", "unix:?mode=600"])
   func noPath(_ text: String) {
     #expect(throws: BywayError.self) { try transport.check(LinkAddress(text)) }
   }
 
-  @Test("distinguishes a missing directory from a missing socket")
+  @Test("a missing directory is distinguished from a missing socket")
   func missing() async throws {
     try await withTemporaryFolder { folder in
       #expect(await connecting("\(folder)/s")?.hasPrefix("There is no socket \(folder)/s") == true)
@@ -44,7 +45,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("distinguishes a socket without a listener from a file that is not a socket")
+  @Test("a socket without a listener is distinguished from a file that is not a socket")
   func notListening() async throws {
     try await withTemporaryFolder { folder in
       close(try RawSocket.bind("\(folder)/s", type: SOCK_STREAM))
@@ -56,7 +57,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("recognises a socket of another type")
+  @Test("a socket of another type is recognized")
   func datagram() async throws {
     try await withTemporaryFolder { folder in
       let socket = try RawSocket.bind("\(folder)/s", type: SOCK_DGRAM)
@@ -66,7 +67,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("waits while the backlog of a socket is full, and fails with a clear error at the deadline")
+  @Test("a client waits while the backlog of a socket is full, and fails with a clear error at the deadline")
   func busy() async throws {
     try await withTemporaryFolder { folder in
       let socket = try RawSocket.bind("\(folder)/s", type: SOCK_STREAM)
@@ -88,7 +89,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("the error says what to do about a lack of permission")
+  @Test("without permission for a socket, the error says what to do")
   func permission() throws {
     // Tests may run as the superuser, who is never refused, so only the message is tested.
     let path = try SocketPath(LinkAddress("unix:/run/s"))

@@ -11,7 +11,7 @@ import TransportTestSupport
 @Suite struct UnixTransportTests {
   let transport = UnixTransport()
 
-  @Test("sets the mode of the socket file independently of the umask", arguments: [0o600, 0o660, 0o666])
+  @Test("the mode of a socket file does not depend on the umask", arguments: [0o600, 0o660, 0o666])
   func mode(_ mode: Int) async throws {
     try await withTemporaryFolder { folder in
       let address = try LinkAddress("unix:\(folder)/s?mode=0\(String(mode, radix: 8))")
@@ -22,12 +22,12 @@ import TransportTestSupport
     }
   }
 
-  @Test("refuses an invalid mode", arguments: ["", "rw", "8", "1777", "-1", "+7"])
+  @Test("an invalid mode of a socket file is refused", arguments: ["", "rw", "8", "1777", "-1", "+7"])
   func badMode(_ mode: String) throws {
     #expect(throws: BywayError.self) { try transport.check(LinkAddress("unix:/s?mode=\(mode)")) }
   }
 
-  @Test("replaces the socket file that a crashed owner has left behind")
+  @Test("a listener replaces the socket file that a crashed owner has left behind")
   func stale() async throws {
     try await withTemporaryFolder { folder in
       close(try RawSocket.bind("\(folder)/s", type: SOCK_STREAM))
@@ -41,7 +41,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("one of several concurrent starters gets the socket, and all others fail")
+  @Test("if several listeners start at the same time, one gets the socket and the others fail")
   func race() async throws {
     try await withTemporaryFolder { folder in
       close(try RawSocket.bind("\(folder)/s", type: SOCK_STREAM))
@@ -56,7 +56,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("does not replace the socket of a live owner, and names the owner")
+  @Test("the socket of a live owner is not replaced, and the error names the owner")
   func inUse() async throws {
     try await withTemporaryFolder { folder in
       let address = try LinkAddress("unix:\(folder)/s")
@@ -69,7 +69,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("does not remove a file that has taken its place")
+  @Test("a file that has taken the place of a socket is not removed")
   func foreignFile() async throws {
     try await withTemporaryFolder { folder in
       let listener = try await transport.listen(on: LinkAddress("unix:\(folder)/s"), context: .test())
@@ -80,7 +80,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("logs the credentials of a connected peer")
+  @Test("a listener logs the credentials of a connected peer")
   func credentials() async throws {
     try await withTemporaryFolder { folder in
       let address = try LinkAddress("unix:\(folder)/s")
@@ -95,7 +95,7 @@ import TransportTestSupport
     }
   }
 
-  @Test("accepts paths relative to the working directory")
+  @Test("the path of a socket may be relative to the working directory")
   func relative() async throws {
     try await withTemporaryFolder { folder in
       let depth = FileManager.default.currentDirectoryPath.split(separator: "/").count
