@@ -101,10 +101,7 @@ struct Connection {
 
   /// Passes on what can be. The polls are those of `want`, after the wait.
   mutating func run(_ polls: UnsafeMutablePointer<mini_poll>, _ now: UInt32) -> Failure? {
-    switch state {
-    case .free: return nil
-    case .connecting:
-      guard polls[2].ready != 0 else { return nil }
+    if state == .connecting, polls[2].ready != 0 {
       let result = mini_connected(target)
       guard result == 0 else {
         reset()
@@ -112,29 +109,31 @@ struct Connection {
       }
       state = .open
       active = now
-    case .open:
-      if polls[0].ready != 0, case .failure = up.fill(from: link, &active, now) { return abandon() }
-      if polls[2].ready & ~Int16(MINI_WRITE) != 0, case .failure = down.fill(from: .socket(target), &active, now) {
-        // A server may close its connection behind an early answer, while the peer still sends.
-        if up.state != .dropping { return abandon() }
-        down.end()
-      }
-      // The line layer has no descriptor to wait for, so all that it holds is read now.
-      while isLine, case .bytes = up.fill(from: link, &active, now), up.drain(to: .socket(target), &active, now) {}
-      if !up.drain(to: .socket(target), &active, now) { up.refuse() }
-      if !down.drain(to: link, &active, now) { return abandon() }
-      if up.isClosed, down.isClosed {
-        mini_close(target)
-        link.close(now)
-        state = .free
-      }
+      polls[2].ready = 0
     }
+    if state == .open { move(polls, now) }
     return nil
   }
 
-  private mutating func abandon() -> Failure? {
-    reset()
-    return nil
+  private mutating func move(_ polls: UnsafeMutablePointer<mini_poll>, _ now: UInt32) {
+    if polls[0].ready != 0, case .failure = up.fill(from: link, &active, now) { return reset() }
+    if polls[2].ready & ~Int16(MINI_WRITE) != 0, case .failure = down.fill(from: .socket(target), &active, now) {
+      // A server may close its connection behind an early answer, while the peer still sends.
+      if up.state != .dropping { return reset() }
+      down.end()
+    }
+    // The line layer has no descriptor to wait for, so all that it holds is read now.
+    while isLine, case .bytes = up.fill(from: link, &active, now), up.drain(to: .socket(target), &active, now) {}
+    if !up.drain(to: .socket(target), &active, now) { up.refuse() }
+    if !down.drain(to: link, &active, now) { return reset() }
+    if up.isClosed, down.isClosed { close(now) }
+  }
+
+  /// Closes both sides after their end.
+  private mutating func close(_ now: UInt32) {
+    mini_close(target)
+    link.close(now)
+    state = .free
   }
 
   /// The connection has reached its limit.
@@ -142,9 +141,7 @@ struct Connection {
     let isConnecting = state == .connecting
     if down.isClosed {
       // The answer is complete, so it is not cut off.
-      mini_close(target)
-      link.close(now)
-      state = .free
+      close(now)
       return nil
     }
     reset()

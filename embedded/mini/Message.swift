@@ -86,10 +86,9 @@ func message(_ text: StaticString) -> Message {
   return message
 }
 
-/// Begins a message about an argument.
-func message(_ option: StaticString, _ value: Text, _ text: StaticString) -> Message {
-  var message = message(option)
-  message.append(": ")
+/// Returns a message with an argument in the middle.
+func message(_ begin: StaticString, _ value: Text, _ text: StaticString) -> Message {
+  var message = message(begin)
   message.append(value)
   message.append(text)
   return message

@@ -44,7 +44,7 @@ struct Options {
       } else {
         if idle != nil { Options.stopRepeated(name) }
         idle = value.number(from: 1, to: 86400)
-        if idle == nil { stop(.usage, message("--idle", value, " is not a number of seconds from 1 to 86400.")) }
+        if idle == nil { stop(.usage, message("--idle: ", value, " is not a number of seconds from 1 to 86400.")) }
       }
       index += 1
     }
@@ -97,15 +97,15 @@ struct Options {
       checkOptions(options, of: text) { name, value in
         guard name.equals("mode") else { return false }
         guard let permissions = value.number(from: 1, to: 0o777, base: 8) else {
-          stop(.usage, message("--link", text, ": mode= needs octal digits up to 777, such as 0660."))
+          stop(.usage, message("--link: ", text, ": mode= needs octal digits up to 777, such as 0660."))
         }
         mode = permissions
         return true
       }
-      return .listener(unixAddress(address, "--link"), mode: mode)
+      return .listener(unixAddress(address, "--link: "), mode: mode)
     }
     guard address.hasPrefix("tcp://") else {
-      stop(.usage, message("--link", text, " is not a link. Known: serial:, stdio:, unix: and tcp://."))
+      stop(.usage, message("--link: ", text, " is not a link. Known: serial:, stdio:, unix: and tcp://."))
     }
     var isInsecure = false
     checkOptions(options, of: text) { name, value in
@@ -113,12 +113,12 @@ struct Options {
       isInsecure = true
       return true
     }
-    let listener = tcpAddress(address, "--link", leastPort: 0)
+    let listener = tcpAddress(address, "--link: ", leastPort: 0)
     guard isInsecure || listener.is_six != 0 || listener.four.0 == 127 else {
       stop(
         .usage,
         message(
-          "--link", text,
+          "--link: ", text,
           " is reachable by other machines, and plain TCP protects nothing: use 127.0.0.1, or add ?insecure=yes if that is intended."
         ))
     }
@@ -127,19 +127,19 @@ struct Options {
 
   private static func serial(_ path: Text, _ options: Text?, _ text: Text) -> Link {
     if path.hasPrefix("usb:") {
-      stop(.usage, message("--link", text, ": byway-mini takes the path of a device, such as serial:/dev/ttyUSB0."))
+      stop(.usage, message("--link: ", text, ": byway-mini takes the path of a device, such as serial:/dev/ttyUSB0."))
     }
     guard path.hasPrefix("/") || path.hasPrefix("./") else {
-      stop(.usage, message("--link", text, " has no device: write serial:/dev/ttyS0, or another path with a slash."))
+      stop(.usage, message("--link: ", text, " has no device: write serial:/dev/ttyS0, or another path with a slash."))
     }
     guard path.count <= longestPath else {
-      stop(.usage, message("--link", text, " is too long: a path has at most 107 bytes."))
+      stop(.usage, message("--link: ", text, " is too long: a path has at most 107 bytes."))
     }
     var settings = mini_serial(baud: 115200, parity: 0, two_stop_bits: 0, rtscts: 0)
     checkOptions(options, of: text) { name, value in
       if name.equals("baud") {
         guard let baud = value.number(from: 1, to: 4_000_000), mini_knows_rate(baud) != 0 else {
-          stop(.usage, message("--link", text, ": baud= needs a usual rate, such as 9600, 115200 or 921600."))
+          stop(.usage, message("--link: ", text, ": baud= needs a usual rate, such as 9600, 115200 or 921600."))
         }
         settings.baud = baud
         return true
@@ -180,11 +180,11 @@ struct Options {
   // MARK: - Addresses
 
   private static func target(_ text: Text) -> mini_address {
-    if text.hasPrefix("unix:") { return unixAddress(text, "--to") }
+    if text.hasPrefix("unix:") { return unixAddress(text, "--to: ") }
     guard text.hasPrefix("tcp://") else {
-      stop(.usage, message("--to", text, " is not a target: write tcp://127.0.0.1:80 or unix:/run/app.sock."))
+      stop(.usage, message("--to: ", text, " is not a target: write tcp://127.0.0.1:80 or unix:/run/app.sock."))
     }
-    return tcpAddress(text, "--to", leastPort: 1)
+    return tcpAddress(text, "--to: ", leastPort: 1)
   }
 
   private static func unixAddress(_ text: Text, _ option: StaticString) -> mini_address {

@@ -41,7 +41,7 @@ struct Relay {
     case .serial(let device, let settings):
       let type = mini_type_of(device.characters, device.count)
       guard type == MINI_MISSING || type == MINI_DEVICE else {
-        stop(.usage, message("--link", device, " is not a serial device: write serial:/dev/ttyS0."))
+        stop(.usage, message("--link: ", device, " is not a serial device: write serial:/dev/ttyS0."))
       }
       return .line(Line(device, settings, now))
     case .standardStreams:
@@ -152,6 +152,8 @@ struct Relay {
     if case .line(var line) = source {
       line.run(now)
       source = .line(line)
+      // A timer may have ended the session.
+      follow(now)
     }
     if polls[1].ready != 0 { accept(now) }
     if case .standardStreams = source, connections[0].isFree { mini_exit(ExitStatus.success.rawValue) }
@@ -170,14 +172,18 @@ struct Relay {
     report(connections[place].begin(link, &target, now), now)
   }
 
-  /// Takes bytes of the line, and follows its session.
+  /// Takes bytes of the line.
   private mutating func receive(_ now: UInt32) {
     guard case .line(var line) = source else { return }
     line.receive(polls[2].ready, now)
     source = .line(line)
+    follow(now)
+  }
+
+  /// Follows the session of the line: a new one has a new connection to the target, and one that was cut off resets it.
+  private mutating func follow(_ now: UInt32) {
     if byway_line_sessions(mini_line()) != session {
       session = byway_line_sessions(mini_line())
-      // The peer has begun another session, so the connection of the one before is over.
       connections[0].forget()
       begin(.line, at: 0, now)
     } else if byway_line_state(mini_line()) == BYWAY_LINE_NONE, byway_line_reason(mini_line()) != BYWAY_LINE_FINISHED {
