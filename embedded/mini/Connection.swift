@@ -117,14 +117,14 @@ struct Connection {
 
   private mutating func move(_ polls: UnsafeMutablePointer<mini_poll>, _ now: UInt32) {
     if polls[0].ready != 0, case .failure = up.fill(from: link, &active, now) { return reset() }
+    // The line layer has no descriptor to wait for, so all that it holds is read now.
+    while isLine, case .bytes = up.fill(from: link, &active, now), up.drain(to: .socket(target), &active, now) {}
+    if !up.drain(to: .socket(target), &active, now) { up.refuse() }
     if polls[2].ready & ~Int16(MINI_WRITE) != 0, case .failure = down.fill(from: .socket(target), &active, now) {
       // A server may close its connection behind an early answer, while the peer still sends.
       if up.state != .dropping { return reset() }
       down.end()
     }
-    // The line layer has no descriptor to wait for, so all that it holds is read now.
-    while isLine, case .bytes = up.fill(from: link, &active, now), up.drain(to: .socket(target), &active, now) {}
-    if !up.drain(to: .socket(target), &active, now) { up.refuse() }
     if !down.drain(to: link, &active, now) { return reset() }
     if up.isClosed, down.isClosed { close(now) }
   }
