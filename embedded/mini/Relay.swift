@@ -8,6 +8,8 @@ struct Relay {
     case standardStreams
   }
 
+  /// Milliseconds without accepting.
+  private static var pause: UInt32 { 500 }
   /// Milliseconds between reports of the same failure.
   private static var quiet: UInt32 { 10_000 }
 
@@ -17,6 +19,8 @@ struct Relay {
   private var stopSignals: CInt
   private var connections: InlineArray<16, Connection>
   private var session: UInt8 = 0
+  /// The end of a pause in which nothing is accepted, because the process or the system has no descriptor left.
+  private var pauseEnd: UInt32?
   /// The latest failure of the target, when it was reported, and how many of its kind were not.
   private var failure = 1
   private var reported: UInt32 = 0
@@ -105,8 +109,12 @@ struct Relay {
   mutating func run() -> Never {
     while true {
       let wait = prepare(mini_milliseconds())
+      let result = mini_wait(UInt32(MINI_POLLS), Int32(min(wait, 60_000)))
       // After a signal that interrupts the wait, nothing is ready.
-      if mini_wait(UInt32(MINI_POLLS), Int32(min(wait, 60_000))) < 0 { continue }
+      if result == -MINI_EINTR { continue }
+      guard result >= 0 else {
+        stop(.unavailable, message("The limit of open files is too low: allow 64 of them (ulimit -n)."))
+      }
       turn(mini_milliseconds())
     }
   }
@@ -125,7 +133,11 @@ struct Relay {
     polls[2] = polls[1]
     switch source {
     case .listener(let descriptor, _, _):
-      if !isFull { polls[1] = mini_poll(descriptor: descriptor, wanted: Int16(MINI_READ), ready: 0) }
+      if let pauseEnd {
+        wait = UInt32(max(0, Int32(bitPattern: pauseEnd &- now)))
+      } else if !isFull {
+        polls[1] = mini_poll(descriptor: descriptor, wanted: Int16(MINI_READ), ready: 0)
+      }
     case .line(let line):
       line.want(polls + 2)
       wait = line.wait(now)
@@ -142,6 +154,7 @@ struct Relay {
 
   private mutating func turn(_ now: UInt32) {
     if polls[0].ready != 0 { end(now) }
+    if let end = pauseEnd, Int32(bitPattern: now &- end) >= 0 { pauseEnd = nil }
     receive(now)
     let isFull = !hasFree
     for place in 0..<connections.count {
@@ -163,12 +176,15 @@ struct Relay {
     guard case .listener(let listener, _, _) = source else { return }
     for place in 0..<connections.count where connections[place].isFree {
       let descriptor = mini_accept(listener)
+      if descriptor == -MINI_EMFILE || descriptor == -MINI_ENFILE { pauseEnd = now &+ Self.pause }
       guard descriptor >= 0 else { return }
       begin(.socket(CInt(truncatingIfNeeded: descriptor)), at: place, now)
     }
   }
 
   private mutating func begin(_ link: Endpoint, at place: Int, _ now: UInt32) {
+    // What the wait has told about the connection before does not hold for this one.
+    for index in 0..<3 { polls[3 + 3 * place + index].ready = 0 }
     report(connections[place].begin(link, &target, now), now)
   }
 

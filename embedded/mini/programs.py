@@ -36,12 +36,13 @@ def until(condition, seconds, what):
 class Mini:
     """A running byway-mini. The block begins when it is ready, and ends it."""
 
-    def __init__(self, architecture, link, target, *options):
-        self.native, self.lines, self.address = is_native(architecture), [], None
+    def __init__(self, architecture, link, target, *options, inherited=()):
+        self.native, self.lines, self.address, self.inherited = is_native(architecture), [], None, inherited
         self.arguments = [*command(architecture), "--link", link, "--to", target, *options]
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                        pass_fds=self.inherited)
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
         try:
