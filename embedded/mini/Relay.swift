@@ -183,7 +183,7 @@ struct Relay {
   }
 
   private mutating func begin(_ link: Endpoint, at place: Int, _ now: UInt32) {
-    // What the wait has told about the connection before does not hold for this one.
+    // The results of the wait belong to the connection before.
     for index in 0..<3 { polls[3 + 3 * place + index].ready = 0 }
     report(connections[place].begin(link, &target, now), now)
   }
