@@ -2,7 +2,7 @@
 
 # Makes warnings of this package errors; Package.swift reads this variable.
 check release install deb size: export WARNINGS_AS_ERRORS := 1
-release install deb size screenshot cost reference-c test-firmware test test-device soak soak-daemons faults bench bench-serial: export SMALL_COMMAND := 1
+release install deb size screenshot cost reference-c test-firmware test-mini test test-device soak soak-daemons faults bench bench-serial: export SMALL_COMMAND := 1
 
 SOURCES := Package.swift Sources Tests transports Fuzz Benchmarks embedded $(wildcard examples)
 
@@ -17,7 +17,7 @@ RELEASE := -c release --static-swift-stdlib --disable-local-rpath --product bywa
   -Xswiftc -use-ld=lld -Xlinker --gc-sections -Xlinker --no-export-dynamic -Xlinker --icf=all -Xlinker -s \
   -Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker scripts/release.ld $(RELR)
 
-.PHONY: build size screenshot cost reference-c firmware test-firmware test test-device soak soak-daemons faults demo docs format lint files check release install deb bench bench-serial examples \
+.PHONY: build size screenshot cost reference-c firmware test-firmware mini test-mini test test-device soak soak-daemons faults demo docs format lint files check release install deb bench bench-serial examples \
   dependencies peers clean
 
 build: dependencies
@@ -116,6 +116,16 @@ firmware:
 test-firmware: release
 	@scripts/install-dependencies firmware
 	BYWAY="$$(swift build $(RELEASE) --show-bin-path)/byway" embedded/check $(ARGUMENTS)
+
+# byway-mini for each architecture, in embedded/mini/build, and its sizes: docs/small-boards.md.
+mini:
+	@scripts/install-dependencies mini
+	$(MAKE) -s -C embedded/mini
+	embedded/mini/sizes
+
+# Tests byway-mini on each architecture: embedded/mini/check.
+test-mini: release mini
+	BYWAY="$$(swift build $(RELEASE) --show-bin-path)/byway" embedded/mini/check $(ARGUMENTS)
 
 # make bench ARGUMENTS='--seconds 5'
 bench: release peers

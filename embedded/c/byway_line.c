@@ -370,6 +370,10 @@ void byway_line_leave(struct byway_line *l, uint32_t now) {
   arm(l, BYWAY_LINE_T_CLOSING, now + CLOSING);
 }
 
+void byway_line_abort(struct byway_line *l) {
+  if (l->state != BYWAY_LINE_NONE) end_with_reset(l, BYWAY_LINE_ABORTED);
+}
+
 /* Units from send_first on that the window allows to send. */
 static uint16_t sendable(const line_t *l) {
   int window = ahead(l->send_edge, l->send_first);

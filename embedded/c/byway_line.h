@@ -243,6 +243,9 @@ void byway_line_finish(struct byway_line *line);
 /* The owner wants nothing more of the session: it finishes, and what arrives is dropped. It is over 5 s later at the latest. */
 void byway_line_leave(struct byway_line *line, uint32_t now);
 
+/* Ends the session at once. The peer learns that it did not get everything. */
+void byway_line_abort(struct byway_line *line);
+
 /* The line is gone, for example unplugged, or is back. */
 void byway_line_lost(struct byway_line *line, uint32_t now);
 void byway_line_back(struct byway_line *line, uint32_t now);

@@ -1,0 +1,143 @@
+import CMini
+
+/// `BYWAY_LINE_NEVER`.
+private var never: UInt32 { .max }
+
+/// A serial device, and the frames that the line layer sends on it.
+struct Line {
+  private enum Device {
+    case open(CInt)
+    case missing(next: UInt32)
+  }
+
+  private static var retry: UInt32 { 250 }
+  /// The most bytes that the line layer takes at once.
+  private static var portion: Int { 256 }
+
+  private let path: Text
+  private var settings: mini_serial
+  private var device: Device
+  private var frame: UnsafePointer<UInt8>?
+  private var frameCount = 0
+  /// The latest failure to open the device, so that each is reported once.
+  private var failure = 0
+  private var wasOpen = false
+
+  init(_ path: Text, _ settings: mini_serial, _ now: UInt32) {
+    self.path = path
+    self.settings = settings
+    device = .missing(next: now)
+    byway_line_start(mini_line(), BYWAY_LINE_LISTEN, mini_random(), settings.baud, now)
+    byway_line_lost(mini_line(), now)
+  }
+
+  // MARK: - Waiting
+
+  func want(_ poll: UnsafeMutablePointer<mini_poll>) {
+    guard case .open(let descriptor) = device else {
+      return poll.pointee = mini_poll(descriptor: -1, wanted: 0, ready: 0)
+    }
+    let wanted = Int16(MINI_READ) | (frameCount > 0 ? Int16(MINI_WRITE) : 0)
+    poll.pointee = mini_poll(descriptor: descriptor, wanted: wanted, ready: 0)
+  }
+
+  /// Milliseconds until something is due.
+  func wait(_ now: UInt32) -> UInt32 {
+    var wait = byway_line_deadline(mini_line(), now)
+    // A frame that the driver has not taken is waited for by its descriptor.
+    if frameCount > 0, wait == 0 { wait = 20 }
+    guard case .missing(let next) = device else { return wait }
+    let left = Int32(bitPattern: next &- now)
+    return min(wait, left > 0 ? UInt32(left) : 0)
+  }
+
+  // MARK: - Bytes
+
+  /// Takes bytes from the device, if there are any. `bytes` has room for a portion.
+  mutating func receive(_ ready: Int16, _ now: UInt32) {
+    guard case .open(let descriptor) = device, ready & ~Int16(MINI_WRITE) != 0 else { return }
+    var bytes = InlineArray<256, UInt8>(repeating: 0)
+    var span = bytes.mutableSpan
+    let count = span.withUnsafeMutableBufferPointer { buffer -> Int in
+      guard let start = buffer.baseAddress else { return 0 }
+      let count = mini_get(descriptor, start, Self.portion)
+      if count > 0 { byway_line_receive(mini_line(), start, count, now) }
+      return count
+    }
+    if count == 0 || (count < 0 && count != -MINI_EAGAIN && count != -MINI_EINTR) { lose(descriptor, now) }
+  }
+
+  /// Opens the device if it is due, and sends frames.
+  mutating func run(_ now: UInt32) {
+    if case .missing(let next) = device, Int32(bitPattern: now &- next) >= 0 { open(now) }
+    byway_line_run(mini_line(), now)
+    while case .open(let descriptor) = device {
+      if frameCount == 0 { frameCount = byway_line_output(mini_line(), now, &frame) }
+      guard frameCount > 0, let frame else { return }
+      let count = mini_write(descriptor, frame, frameCount)
+      if count == -MINI_EAGAIN || count == -MINI_EINTR { return }
+      guard count > 0 else { return lose(descriptor, now) }
+      self.frame = frame + count
+      frameCount -= count
+    }
+  }
+
+  /// Ends the session, and gives the device back.
+  mutating func close() {
+    byway_line_abort(mini_line())
+    // The pacing may hold the last frame back for some milliseconds.
+    for _ in 0..<20 {
+      let now = mini_milliseconds()
+      run(now)
+      if frameCount == 0, byway_line_deadline(mini_line(), now) == never { break }
+      _ = mini_wait(0, 5)
+    }
+    if case .open(let descriptor) = device { mini_close_serial(descriptor) }
+  }
+
+  // MARK: - The device
+
+  private mutating func open(_ now: UInt32) {
+    let result = mini_open_serial(path.characters, path.count, &settings)
+    guard result >= 0 else {
+      device = .missing(next: now &+ Self.retry)
+      if result != failure { report(result) }
+      failure = result
+      return
+    }
+    if failure != 0 || wasOpen { message("", path, " is open.").log() }
+    failure = 0
+    wasOpen = true
+    device = .open(CInt(truncatingIfNeeded: result))
+    byway_line_back(mini_line(), now)
+  }
+
+  private mutating func lose(_ descriptor: CInt, _ now: UInt32) {
+    mini_close(descriptor)
+    frameCount = 0
+    device = .missing(next: now &+ Self.retry)
+    byway_line_lost(mini_line(), now)
+    message("", path, " is gone: plug it in again. A session waits for 30 s.").log()
+  }
+
+  private func report(_ result: Int) {
+    switch -result {
+    case Int(MINI_ENOENT):
+      message("Waiting for ", path, ": there is no such device: plug it in, or correct --link.").log()
+    case Int(MINI_EACCES):
+      message("Waiting for ", path, ": permission denied: add the user to the group of the device, often dialout.")
+        .log()
+    case Int(MINI_EBUSY): message("Waiting for ", path, ": another process uses it: stop that one.").log()
+    case Int(MINI_ENOTTY): message("Waiting for ", path, ": it is not a serial device: correct --link.").log()
+    case Int(MINI_EADDRNOTAVAIL):
+      message(
+        "Waiting for ", path, ": its driver does not take these settings: use another rate or parity at both ends."
+      ).log()
+    default:
+      var text = message("Waiting for ", path, ": it cannot be opened, error ")
+      text.append(UInt32(truncatingIfNeeded: -result))
+      text.append(".")
+      text.log()
+    }
+  }
+}
