@@ -349,9 +349,31 @@ import Testing
     await house.stop()
   }
 
-  @Test("a client that leaves ends the pause at once, and the list says so")
+  @Test("an exchange that has continued is not listed as paused while its response arrives")
+  func continues() async throws {
+    let (pieces, more) = AsyncStream.makeStream(of: ByteBuffer.self)
+    let house = try await house(Body(pieces))
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let sent = try send(house)
+    try await waitForPause(house)
+    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+    #expect(
+      try await eventually {
+        let exchange = try await house.exchanges().first
+        return exchange?["state"]?.text == "running" && exchange?["answered"] != nil && exchange?["paused"] == nil
+      })
+    more.finish()
+    #expect(try await sent.value.status == 200)
+    await house.stop()
+  }
+
+  @Test("a client that leaves ends the pause at once, the list says so, and nothing goes on")
   func left() async throws {
-    let house = try await house()
+    let reached = Atomic(0)
+    let house = try await InspectedProxy { _ in
+      reached.add(1, ordering: .relaxed)
+      return Response(status: .ok)
+    }
     try await breakpoint(house, #"{"on":"request"}"#)
     let sent = try send(house)
     try await waitForPause(house)
@@ -360,6 +382,7 @@ import Testing
     #expect(try await house.exchanges().first?["paused"] == nil)
     let late = try await act(house, "/api/paused/1/continue")
     #expect(late.status == 409 && late.text.contains("no longer paused"))
+    #expect(reached.load(ordering: .relaxed) == 0)
     await house.stop()
   }
 
@@ -394,7 +417,10 @@ import Testing
     #expect((try? breakpoints.message(1)) != nil)
     withExtendedLifetime(reader) {}
     reader = nil
+    let left = NIODeadline.now()
     #expect(try await sent.value.status == 200)
+    // By the grace, and not by the deadline.
+    #expect(NIODeadline.now() - left < .seconds(50))
     let other = try await house.feed.respond(to: events(""))
     #expect(try await send(house).value.status == 200)
     #expect(try await house.exchanges().last?["paused"] == nil)
@@ -478,6 +504,57 @@ import Testing
     await house.stop()
   }
 
+  @Test("the pieces of a body pass as they arrive after the exchange has continued")
+  func passing() async throws {
+    let house = try await InspectedProxy { Response(status: .ok, body: $0.body) }
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let (pieces, more) = AsyncStream.makeStream(of: ByteBuffer.self)
+    more.yield(ByteBuffer(string: "one "))
+    let request = try Request(.post, url: "http://localhost/a", body: Body(pieces))
+    let sent = Task { try await house.client.execute(request) }
+    #expect(try await eventually { try await message(house, 1)["body"]?["bytes"] == 4 })
+    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+    more.yield(ByteBuffer(string: "two"))
+    var text = ""
+    for try await piece in try await sent.value.body {
+      text += String(buffer: piece)
+      if text == "one two" { more.finish() }
+    }
+    #expect(text == "one two")
+    await house.stop()
+  }
+
+  @Test("a request whose body is a stream waits without reading it")
+  func streamed() async throws {
+    let house = try await house()
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let (pieces, more) = AsyncStream.makeStream(of: ByteBuffer.self)
+    more.yield(ByteBuffer(string: "one "))
+    let sent = try send(house, .post, "/a", Body(pieces), [.contentType: "application/grpc+proto"])
+    try await waitForPause(house)
+    try await settled(for: .milliseconds(200)) { try await message(house, 1)["body"] }
+    let body = try await message(house, 1)["body"]
+    #expect(body?["bytes"] == 0 && body?["fixed"]?.text?.contains("stream") == true, "\(body ?? .null)")
+    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+    more.finish()
+    #expect(try await sent.value.text == "POST /a [] none one ")
+    await house.stop()
+  }
+
+  @Test("a field without a value keeps all of its values")
+  func keptValues() async throws {
+    let house = try await house()
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let name = try #require(HTTPField.Name("x-a"))
+    var fields = HTTPFields()
+    for value in ["1", "2"] { fields.append(HTTPField(name: name, value: value)) }
+    let sent = try send(house, .get, "/a", .empty, fields)
+    try await waitForPause(house)
+    #expect(try await act(house, "/api/paused/1/continue", #"{"fields":[["x-a"],["x-b","3"]]}"#).status == 204)
+    #expect(try await sent.value.text == #"GET /a ["x-a: 1", "x-a: 2", "x-b: 3"] none "#)
+    await house.stop()
+  }
+
   @Test("the memory of paused bodies counts in the budget until they have passed")
   func memory() async throws {
     let budget = MemoryBudget(limit: 8 << 20)
@@ -502,8 +579,13 @@ import Testing
     try await breakpoint(house, #"{"on":"request"}"#)
     let sent = try send(house, .post, "/a", Body("hello"))
     try await waitForPause(house)
+    let other = try send(house, .post, "/b", Body("later"))
+    try await waitForPause(house, 2)
     try #require(house.feed.actions.rules).breakpoints.release(1)
     #expect(try await sent.value.text == "POST /a [] 5 hello")
+    // The first one was enough.
+    #expect(try await act(house, "/api/paused/2/continue", #"{"path":"/c"}"#).status == 204)
+    #expect(try await other.value.text == "POST /c [] 5 later")
     await house.stop()
   }
 
@@ -593,6 +675,20 @@ import Testing
     #expect(try await act(house, "/api/paused/1/drop").status == 409)
     #expect(try await sent.value.status == 200)
     #expect(try await house.ask(.get, "/api/paused/1", token: house.feed.token).status == 409)
+    await house.stop()
+  }
+
+  @Test(
+    "the status of a breakpoint is one or a class of a hundred, as it is listed",
+    arguments: [("404", 404...404), ("4XX", 400...499), ("2xx", 200...299), ("5xx", 500...599)])
+  func statuses(_ text: String, _ range: ClosedRange<Int>) async throws {
+    #expect(try RuleText.breakpoint(#"{"on":"response","status":"\#(text)"}"#).statuses == range)
+    let house = try await house()
+    try await breakpoint(house, #"{"path":"/a","on":"response","status":"\#(text)"}"#)
+    let listed = try await house.json("/api/breakpoints")["breakpoints"]
+    #expect(
+      listed == [["id": 1, "hits": 0, "path": "/a", "on": "response", "status": .string(text.lowercased())]],
+      "\(listed ?? .null)")
     await house.stop()
   }
 
