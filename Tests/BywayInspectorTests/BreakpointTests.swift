@@ -327,6 +327,19 @@ import Testing
     #expect(refusal.status.code == 403)
   }
 
+  @Test("an edited body that memory has no room for is refused")
+  func noRoom() throws {
+    // A quarter of the budget is for paused bodies.
+    let memory = PausedMemory(MemoryBudget(limit: 40))
+    let message = PausedMessage(
+      exchange: 1, request: try Request(.post, url: "http://localhost/"), response: nil,
+      body: ReadBody(.empty, memory.share()))
+    let flaw = #expect(throws: EditFlaw.self) { try message.edited(["body": "more than ten bytes"], memory) }
+    #expect(flaw?.part == .body && flaw?.reason.contains("no memory") == true)
+    #expect(throws: EditFlaw.self) { try message.answer(["status": 200, "body": "more than ten bytes"], memory) }
+    #expect(throws: Never.self) { try message.edited(["body": "short"], memory) }
+  }
+
   @Test("an edit neither sees nor changes Via and the fields of Byway")
   func hops() async throws {
     let seen = Mutex<[[String]]>([])
