@@ -278,7 +278,7 @@ let package = Package(
       "BywayInspectorTests",
       [
         "Byway", "BywayGateway", "BywayInspector", "BywayProxy", "BywayHTTPWire", "BywayLineLayer", "LoopbackTransport",
-        "BywayPrimitives", "TestTools", "TestWire", nioCore, httpTypes, logging,
+        "UnixTransport", "BywayPrimitives", "TestTools", "TestWire", nioCore, httpTypes, logging,
       ]),
     tests(
       "BywayProxyTests",

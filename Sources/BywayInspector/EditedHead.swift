@@ -73,8 +73,8 @@ struct EditedHead: Sendable {
   // MARK: Application
 
   /// - Parameters:
-  ///   - fixed: names of fields that an edit cannot change, in lower case. They stay as they are.
-  func apply(to head: inout HTTPRequest, fixed: Set<String>) throws(EditFlaw) {
+  ///   - isFixed: whether an edit cannot change a field, by its name in lower case. Such fields stay as they are.
+  func apply(to head: inout HTTPRequest, isFixed: (String) -> Bool) throws(EditFlaw) {
     if status != nil { throw EditFlaw(.status, "a request has no status") }
     if let method {
       guard let method = HTTPRequest.Method(method), method.rawValue.uppercased() != "CONNECT" else {
@@ -90,19 +90,19 @@ struct EditedHead: Sendable {
       try Self.checkPlaceholder(path, before: head.path ?? "", .path, "the path")
       head.path = path
     }
-    head.headerFields = try edited(head.headerFields, fixed)
+    head.headerFields = try edited(head.headerFields, isFixed)
   }
 
-  func apply(to head: inout HTTPResponse, fixed: Set<String>) throws(EditFlaw) {
+  func apply(to head: inout HTTPResponse, isFixed: (String) -> Bool) throws(EditFlaw) {
     if method != nil { throw EditFlaw(.method, "a response has no method") }
     if path != nil { throw EditFlaw(.path, "a response has no path") }
     if let status { head.status = .init(code: status) }
-    head.headerFields = try edited(head.headerFields, fixed)
+    head.headerFields = try edited(head.headerFields, isFixed)
   }
 
-  private func edited(_ before: HTTPFields, _ fixed: Set<String>) throws(EditFlaw) -> HTTPFields {
+  private func edited(_ before: HTTPFields, _ isFixed: (String) -> Bool) throws(EditFlaw) -> HTTPFields {
     guard let fields else { return before }
-    var after = HTTPFields(before.filter { fixed.contains($0.name.canonicalName) })
+    var after = HTTPFields(before.filter { isFixed($0.name.canonicalName) })
     for (text, value) in fields {
       guard let name = HTTPField.Name(text) else {
         throw EditFlaw(.fields, "\"\(text.visible)\" is not the name of a field")
@@ -110,7 +110,7 @@ struct EditedHead: Sendable {
       guard value == nil || name.canonicalName != "host" else {
         throw EditFlaw(.fields, "its host cannot change: leave host out")
       }
-      guard !fixed.contains(name.canonicalName) else {
+      guard !isFixed(name.canonicalName) else {
         throw EditFlaw(.fields, "\(text) cannot be edited, because Byway sets it: leave it out")
       }
       guard HTTPField.isValidValue(value ?? "") else {

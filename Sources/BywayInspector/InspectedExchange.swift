@@ -41,6 +41,18 @@ struct InspectedExchange: Sendable {
     case missed
   }
 
+  /// A time in which a user's rule kept it waiting.
+  struct Hold: Sendable {
+    enum Reason: String, Sendable {
+      case breakpoint, fault
+    }
+
+    let reason: Reason
+    let from: NIODeadline
+    /// `nil` while it lasts.
+    fileprivate(set) var until: NIODeadline?
+  }
+
   struct Failure: Sendable {
     let code: BywayError.Code
     let party: ExchangeRecord.Party
@@ -73,6 +85,8 @@ struct InspectedExchange: Sendable {
   var failure: Failure?
   /// `nil` if no breakpoint has an effect on it now.
   var breakpoint: Break?
+  /// The times in which rules kept it waiting, in their order.
+  private(set) var holds: [Hold] = []
   /// The format of the messages in its bodies, if it has any. Stored, because it is needed for each piece of a body.
   private(set) var form: Conversation.Form?
 
@@ -95,12 +109,28 @@ struct InspectedExchange: Sendable {
 
   var isRunning: Bool { record.ended == nil }
 
+  /// A rule keeps it waiting from now on. The delays of several fault rules count as one.
+  mutating func hold(because reason: Hold.Reason, at now: NIODeadline) {
+    if reason == .fault, holds.last?.reason == .fault {
+      holds[holds.count - 1].until = nil
+    } else {
+      holds.append(Hold(reason: reason, from: now))
+    }
+  }
+
+  /// The rule lets it go on.
+  mutating func release(at now: NIODeadline) {
+    guard let last = holds.indices.last else { return }
+    holds[last].until = now
+  }
+
   /// The number of bytes of both bodies.
   var carriedBytes: Int { requestBody.count + responseBody.count }
 
   /// The approximate number of bytes of the record with all its heads, without bodies.
   var headBytes: Int {
-    MemoryLayout<Self>.stride + record.size + (sent?.byteCount ?? 0) + (answered?.byteCount ?? 0)
+    MemoryLayout<Self>.stride + holds.count * MemoryLayout<Hold>.stride + record.size + (sent?.byteCount ?? 0)
+      + (answered?.byteCount ?? 0)
       + (given?.byteCount ?? 0) + (trailers?.byteCount ?? 0)
   }
 

@@ -57,6 +57,15 @@ struct InspectedExchangeView: Sendable {
       "from": Self.source(of: inspected),
       "paused": inspected.isRunning ? inspected.breakpoint.flatMap(\.json) : nil,
       "unpaused": inspected.breakpoint == .missed ? .bool(true) : nil,
+      "held": inspected.holds.isEmpty
+        ? nil
+        : .array(
+          inspected.holds.map { hold in
+            [
+              "by": .string(hold.reason.rawValue), "from": record.after(hold.from),
+              "to": record.after(hold.until ?? record.ended),
+            ]
+          }),
     ]
     if case .object(let members) = summary { return members }
     return []
@@ -199,8 +208,12 @@ struct InspectedExchangeView: Sendable {
     let end = record.ended ?? .now()
     let answered = record.answered ?? end
     let sent = min(record.requestEnded ?? answered, answered)
-    exchange.sending = .nanoseconds((sent - record.begun).nanoseconds)
-    exchange.waiting = .nanoseconds((answered - sent).nanoseconds)
+    // HAR has a phase for what delays a request, and none for what delays a response.
+    let heldBefore = inspected.held(from: record.begun, to: sent)
+    let heldAfter = inspected.held(from: sent, to: answered)
+    exchange.held = .nanoseconds((heldBefore + heldAfter).nanoseconds)
+    exchange.sending = .nanoseconds((sent - record.begun - heldBefore).nanoseconds)
+    exchange.waiting = .nanoseconds((answered - sent - heldAfter).nanoseconds)
     exchange.receiving = .nanoseconds((end - answered).nanoseconds)
     if !showsSecrets { Self.redactor.redact(&exchange) }
     return exchange
@@ -214,6 +227,15 @@ extension InspectedExchange.KeptBody {
     content.keptLength = kept.readableBytes
     content.kept = kept
     return content
+  }
+}
+
+extension InspectedExchange {
+  /// Returns how long rules kept it waiting in a time.
+  fileprivate func held(from begin: NIODeadline, to end: NIODeadline) -> TimeAmount {
+    holds.reduce(.zero) { sum, hold in
+      sum + max(.zero, min(hold.until ?? end, end) - max(hold.from, begin))
+    }
   }
 }
 

@@ -57,7 +57,23 @@ package final class Inspector: ExchangeWatching, SpareStore {
   }
 
   func note(_ id: Int, _ breakpoint: InspectedExchange.Break?) {
-    change { $0.update(id) { $0.breakpoint = breakpoint } }
+    let now = NIODeadline.now()
+    change {
+      $0.update(id) {
+        $0.breakpoint = breakpoint
+        switch breakpoint {
+        case .paused: $0.hold(because: .breakpoint, at: now)
+        case nil: $0.release(at: now)
+        case .missed: break
+        }
+      }
+    }
+  }
+
+  /// A fault rule delays an exchange, or no longer does.
+  func note(_ id: Int, isDelayed: Bool) {
+    let now = NIODeadline.now()
+    change { $0.update(id) { if isDelayed { $0.hold(because: .fault, at: now) } else { $0.release(at: now) } } }
   }
 
   /// Returns the id of the exchange that a request belongs to; `nil` if it is not recorded here.

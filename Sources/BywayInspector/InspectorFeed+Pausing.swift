@@ -74,7 +74,7 @@ extension InspectedExchangeView {
       "method": .string(head.method.rawValue), "path": .string(head.path ?? ""),
       "status": response.map { .number($0.status.code) }, "tunnel": message.isTunnel ? .bool(true) : nil,
       "fields": .array(
-        message.fields.filter { !PausedMessage.fixed.contains($0.name.canonicalName) }.map { field in
+        message.fields.filter { !PausedMessage.isFixed($0.name.canonicalName) }.map { field in
           let isSecret = isSecret(field.value, of: field.name.canonicalName)
           return [
             "name": .string(field.name.canonicalName),

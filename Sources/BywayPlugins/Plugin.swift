@@ -45,7 +45,7 @@ package final class Plugin: Interceptor {
   package let settings: PluginSettings
   private let place: Place
   private let state = Mutex(State())
-  private let log = SharedSparseLog()
+  private let log = Mutex(RecurrenceLog())
 
   package var scope: Scope { settings.scope }
 
@@ -158,11 +158,15 @@ package final class Plugin: Interceptor {
   }
 
   private func tell(_ failure: BywayError, _ bypasses: Bool) {
-    guard let keptBack = log.admit(at: .now()) else { return }
     var facts: Logger.Metadata = ["reason": "\(failure.message)"]
-    if keptBack > 0 { facts["repeated"] = "\(keptBack)" }
-    place.logger.warning(
-      bypasses ? "A request goes on without its plugin" : "A request fails because of its plugin", metadata: facts)
+    var level = Logger.Level.debug
+    if case .line(let repeated) = log.withLock({ $0.failed(because: failure.message, at: .now()) }) {
+      level = .warning
+      if repeated > 0 { facts["repeated"] = "\(repeated)" }
+    }
+    place.logger.log(
+      level: level, bypasses ? "A request goes on without its plugin" : "A request fails because of its plugin",
+      metadata: facts)
   }
 
   // MARK: Life cycle

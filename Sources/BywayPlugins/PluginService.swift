@@ -54,7 +54,8 @@ final class PluginService: Sendable {
     next = acceptor.addresses.first?.place ?? place.next.address.place
     programs = StartedPrograms(name: settings.name)
     let dialer = Dialer(
-      place.link, environment: ["BYWAY_NEXT": next], programs: programs, logger: place.logger)
+      place.link, environment: ["BYWAY_NEXT": next], programs: programs, peer: .plugin(settings.name),
+      logger: place.logger)
     let upstream = Self.upstream(place, settings, dialer, on: executor.eventLoop)
     self.upstream = OwnedUpstream(upstream, on: executor.eventLoop)
     client = ExchangeClient(upstream, on: executor)

@@ -147,6 +147,54 @@ import Testing
         == "link 0-100, up 100-200, far 200-300, link 300-500, far 500-700, link 700-1000")
   }
 
+  @Test("pauses and delays are drawn as what they are, wherever they interrupt an exchange")
+  func held() async throws {
+    let page = try await page()
+    let link: JSON = ["name": "x", "upstream": "x", "state": "up", "events": []]
+    let paused: JSON = [
+      "id": 1, "state": "running", "upstream": "x", "begun": 0, "held": [["by": "breakpoint", "from": 50]],
+    ]
+    #expect(try await phases(of: paused, link, on: page) == "link 0-50, pause 50-1000")
+    let delayed: JSON = [
+      "id": 1, "state": "done", "upstream": "x", "begun": 0, "sent": 100, "requestEnded": 100, "answered": 300,
+      "ended": 900,
+      "held": [["by": "fault", "from": 10, "to": 60], ["by": "breakpoint", "from": 310, "to": 850]],
+    ]
+    #expect(
+      try await phases(of: delayed, link, on: page)
+        == "link 0-10, delay 10-60, link 60-100, far 100-300, down 300-310, pause 310-850, down 850-900")
+    let answered: JSON = [
+      "id": 1, "state": "done", "from": "proxy", "begun": 0, "answered": 450, "ended": 500,
+      "held": [["by": "breakpoint", "from": 10, "to": 400]],
+    ]
+    #expect(try await phases(of: answered, link, on: page) == "here 0-10, pause 10-400, here 400-500")
+    // A paused exchange does not wait for the link.
+    let away: JSON = [
+      "name": "x", "upstream": "x", "state": "up",
+      "events": [["at": 200, "kind": "interrupted"], ["at": 400, "kind": "resumed"]],
+    ]
+    #expect(
+      try await phases(of: delayed, away, on: page)
+        == "link 0-10, delay 10-60, link 60-100, far 100-200, link 200-310, pause 310-850, down 850-900")
+    let titles = try await page.evaluate(
+      "import('/waterfall.js').then(({ phaseTitle }) => ['pause', 'delay'].map(phaseTitle).join(', '))")
+    #expect(titles == "Paused at a breakpoint, Delayed by a fault rule")
+    // A file has them as well.
+    let entry: JSON = [
+      "startedDateTime": "2026-01-01T00:00:00Z", "request": ["method": "GET", "url": "http://x/"],
+      "response": ["status": 200], "timings": ["blocked": 40, "send": 1, "wait": 2, "receive": 3],
+      "_byway": ["held": [["by": "fault", "from": 1, "to": 41], ["by": "other"], "x"]],
+    ]
+    let read = try await page.evaluate(
+      """
+      import('/har.js').then(({ parse }) =>
+        JSON.stringify(parse(JSON.stringify({ log: { entries: [\(entry)] } })).entries[0].detail.held))
+      """)
+    #expect(
+      read == #"[{"by":"fault","from":1,"to":41},{"by":"breakpoint","from":0},{"by":"breakpoint","from":0}]"#, "\(read)"
+    )
+  }
+
   @Test("the axis of time shows usual exchanges, whatever the number and length of streams beside them")
   func axis() async throws {
     let page = try await page()

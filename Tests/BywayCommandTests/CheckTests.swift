@@ -11,6 +11,36 @@ import Testing
     try await BywayProcess.run(["check", folder.write(text, to: name)])
   }
 
+  @Test(
+    "a name that two plugins have, or an interceptor of Byway, is refused by check and at start, with one error",
+    arguments: [
+      (
+        ["unix:/run/a.sock?as=counter", "exec:/bin/cat?as=counter"],
+        "two plugins are called counter: give one another name, with as=NAME or in [interceptor NAME]."
+      ), (["exec:/bin/cat?path=/a", "exec:/bin/cat?path=/b"], "two plugins are called cat: "),
+      (
+        ["unix:/run/a.sock?as=cache"],
+        "A plugin cannot be called cache, which is the name of an interceptor of Byway: give it another name, with as=NAME"
+      ),
+    ])
+  func names(_ plugins: [String], _ words: String) async throws {
+    let folder = try TemporaryFolder()
+    let settings = ["link": "unix:\(folder["link"])", "listen": "unix:\(folder["listen"])", "cache": folder["cache"]]
+    let lines = settings.map { "\($0.key) = \($0.value)\n" }.joined()
+    let file = lines + plugins.map { "interceptor = \($0)\n" }.joined()
+    let options =
+      settings.flatMap { ["--\($0.key)", $0.value] } + plugins.flatMap { ["--interceptor", $0] }
+    for result in [
+      try await check(file, in: folder), try await BywayProcess.run(["proxy"] + options),
+    ] {
+      #expect(result.exitCode == 64 && result.errorText.ranges(of: "called").count == 1, "\(result.errorText)")
+      #expect(result.errorText.contains(words), "\(result.errorText)")
+    }
+    let request = try await BywayProcess.run(
+      ["request", "--link", "unix:\(folder["link"])"] + plugins.flatMap { ["--interceptor", $0] } + ["http://x/"])
+    #expect(request.exitCode == 64 && request.errorText.contains(words), "\(request.errorText)")
+  }
+
   @Test("check reads TLS files, and reports a missing, invalid or mismatched one with its line")
   func tls() async throws {
     let folder = try TemporaryFolder()

@@ -16,7 +16,7 @@ import UnixTransport
 
   @Test("without a list, interceptors stay in their order, and a list sets the order")
   func order() throws {
-    #expect(try sorted(nil, ["trace", "a", "a"]) == ["trace", "a", "a"])
+    #expect(try sorted(nil, ["trace", "a", "b"]) == ["trace", "a", "b"])
     #expect(try sorted("a, cache ,trace", ["trace", "a", "cache"]) == ["a", "cache", "trace"])
   }
 
@@ -26,13 +26,22 @@ import UnixTransport
       ("a,b", ["a"], "no interceptor is called b. The names are a."), ("a", ["a", "stub"], "leaves out stub: add it"),
       ("a,cache", ["a"], "cache is not in use: add --cache"), ("a,a", ["a"], "a is in the list twice"),
       ("a,,b", ["a", "b"], "a name is missing"), ("x", [], "There are none."),
-      ("a,cache", ["a", "cache", "cache"], "two interceptors are called cache"),
     ])
   func mistakes(_ list: String, _ names: [String], _ hint: String) {
     #expect {
       try sorted(list, names)
     } throws: { error in
       error.asFailure.message.hasPrefix("--interceptors: ") && error.asFailure.message.contains(hint)
+    }
+  }
+
+  @Test("two plugins of one name are refused, with a list and without", arguments: [nil, "trace,a", "a,a,trace"])
+  func twice(_ list: String?) {
+    #expect {
+      try sorted(list, ["trace", "a", "a"])
+    } throws: { error in
+      error.asFailure.message
+        == "--interceptor: two plugins are called a: give one another name, with as=NAME or in [interceptor NAME]."
     }
   }
 

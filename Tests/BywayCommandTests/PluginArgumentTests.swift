@@ -35,6 +35,18 @@ import UnixTransport
     #expect(try argument("unix:/run/a.sock").settings.name == "unix:/run/a.sock")
   }
 
+  @Test("a plugin cannot have the name of an interceptor of Byway", arguments: InterceptorOrder.builtIn)
+  func reserved(_ name: String) {
+    for text in ["unix:/run/a.sock?as=\(name)", "exec:/opt/\(name) --flag"] {
+      #expect {
+        try argument(text)
+      } throws: { error in
+        error.asFailure.message.hasPrefix("A plugin cannot be called \(name), ")
+      }
+    }
+    #expect(throws: Never.self) { try argument("exec:/opt/\(name)?as=other") }
+  }
+
   @Test("a question mark in a command counts only if options follow it")
   func commands() throws {
     #expect(try argument("exec:fetch http://x/?path=/a&b=c").link.address.path == "fetch http://x/?path=/a&b=c")

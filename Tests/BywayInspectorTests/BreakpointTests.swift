@@ -11,10 +11,11 @@ import Testing
 @testable import BywayInspector
 
 /// Exchanges that users pause, edit, answer and drop.
-@Suite("Breakpoints of the inspector", .timeLimit(.minutes(1))) struct BreakpointTests {
+@Suite("Breakpoints of the inspector", .timeLimit(.minutes(3))) struct BreakpointTests {
   /// Answers with the request as it arrived.
   private func house(
-    pausing limits: Breakpoints.Pauses.Limits = .init(), showsSecrets: Bool = false, _ body: Body? = nil,
+    pausing limits: Breakpoints.Pauses.Limits = .init(grace: .seconds(60)), showsSecrets: Bool = false,
+    _ body: Body? = nil,
     _ fields: HTTPFields = [:]
   ) async throws -> InspectedProxy {
     try await InspectedProxy(showsSecrets: showsSecrets, pausing: limits) { request in
@@ -42,6 +43,8 @@ import Testing
   ) throws -> Task<Outcome, any Error> {
     var request = try Request(method, url: "http://localhost\(path)", body: body)
     request.head.headerFields = fields
+    // The time of a pause counts here. The test has a time limit.
+    request.deadline = .now() + .minutes(5)
     let sent = request
     return Task {
       let response = try await house.client.execute(sent)
@@ -212,9 +215,178 @@ import Testing
     await house.stop()
   }
 
-  @Test("a client that leaves ends the pause at once, and the list says so")
-  func left() async throws {
+  @Test(
+    "over HTTP/1.1, the connection of a dropped exchange closes without a response", arguments: ["request", "response"])
+  func droppedHTTP1(_ point: String) async throws {
+    let folder = try TemporaryFolder()
+    let house = try await InspectedProxy(listen: "unix:\(folder["listen"])") { _ in
+      Response(status: .ok, body: Body("content"))
+    }
+    try await breakpoint(house, #"{"on":"\#(point)"}"#)
+    let client = try await house.connect(to: folder["listen"])
+    try await client.send("GET /a HTTP/1.1\r\nhost: localhost\r\n\r\n")
+    try await waitForPause(house)
+    #expect(try await act(house, "/api/paused/1/drop").status == 204)
+    #expect(try await client.receiveToEnd() == "")
+    client.close()
+    // A further connection is served.
+    #expect(try await act(house, "/api/breakpoints/1/remove").status == 200)
+    let other = try await house.connect(to: folder["listen"])
+    try await other.send("GET /a HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+    #expect(try await other.receiveToEnd().hasPrefix("HTTP/1.1 200 "))
+    other.close()
+    await house.stop()
+  }
+
+  @Test("the times of pauses and delays are in the feed, and in HAR where they delayed the request")
+  func held() async throws {
     let house = try await house()
+    for point in ["request", "response"] { try await breakpoint(house, #"{"on":"\#(point)"}"#) }
+    // Two rules make one delay.
+    for delay in [20, 30] { #expect(try await act(house, "/api/faults", #"{"delay":\#(delay)}"#).status == 200) }
+    let sent = try send(house)
+    try await waitForPause(house)
+    let running = try #require(try await house.exchanges().first)
+    #expect(running["held"]?.elements.map { $0["by"]?.text } == ["breakpoint"])
+    #expect(running["held"]?.elements.first?["to"] == nil)
+    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+    try await waitForPause(house, 2)
+    #expect(try await act(house, "/api/paused/2/continue").status == 204)
+    #expect(try await sent.value.status == 200)
+    #expect(try await eventually { try await house.exchanges().first?["state"]?.text == "done" })
+
+    let exchange = try #require(try await house.exchanges().first)
+    #expect(try InspectorFeedTests.schema.problems(of: exchange, as: "exchange") == [])
+    let held = try #require(exchange["held"]?.elements)
+    #expect(held.map { $0["by"]?.text } == ["breakpoint", "fault", "breakpoint"])
+    func number(_ json: JSON?) -> Double { json.flatMap { Double("\($0)") } ?? -1 }
+    let steps = held.flatMap { [number($0["from"]), number($0["to"])] }
+    #expect(steps == steps.sorted() && steps.allSatisfy { $0 >= 0 }, "\(steps)")
+    #expect(steps[3] - steps[2] >= 50 && steps[3] <= number(exchange["sent"]), "\(steps)")
+    #expect(number(exchange["answered"]) <= steps[4] && steps[5] <= number(exchange["ended"]), "\(steps)")
+
+    let har = JSON(parsing: try await house.ask(.get, "/api/har", token: house.feed.token).text)
+    let entry = try #require(har?["log"]?["entries"]?.elements.first)
+    let phases = ["blocked", "send", "wait", "receive"].map { number(entry["timings"]?[$0]) }
+    #expect(abs(phases[0] - (steps[1] - steps[0]) - (steps[3] - steps[2])) < 0.01, "\(phases) \(steps)")
+    #expect(phases.allSatisfy { $0 >= 0 } && abs(phases.reduce(0, +) - number(entry["time"])) < 0.01, "\(phases)")
+    #expect(entry["_byway"]?["held"] == exchange["held"])
+    await house.stop()
+  }
+
+  /// Sets the deadline of requests, or notes it. Safe on any thread.
+  private final class DeadlineStep: Interceptor {
+    let seen = Mutex<NIODeadline?>(nil)
+    private let deadline: NIODeadline?
+
+    init(setting deadline: NIODeadline? = nil) {
+      self.deadline = deadline
+    }
+
+    func intercept(_ request: Request, next: Next) async throws -> Response {
+      var request = request
+      if let deadline { request.deadline = deadline }
+      seen.withLock { [deadline = request.deadline] in $0 = deadline }
+      return try await next(request)
+    }
+  }
+
+  @Test("the time of a pause does not count against the deadline of a request", arguments: ["", #"{"method":"POST"}"#])
+  func deadline(_ edit: String) async throws {
+    let deadline = NIODeadline.now() + .hours(1)
+    let after = DeadlineStep()
+    let house = try await InspectedProxy(before: [DeadlineStep(setting: deadline)], after: [after]) { _ in
+      Response(status: .ok)
+    }
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let begun = NIODeadline.now()
+    let sent = try send(house)
+    try await waitForPause(house)
+    let paused = NIODeadline.now()
+    #expect(try await eventually { NIODeadline.now() - paused > .milliseconds(50) })
+    #expect(try await act(house, "/api/paused/1/continue", edit).status == 204)
+    #expect(try await sent.value.status == 200)
+    let passed = after.seen.withLock(\.self)
+    let seen = try #require(passed)
+    #expect(seen - deadline >= .milliseconds(50) && seen - deadline <= NIODeadline.now() - begun)
+    await house.stop()
+  }
+
+  @Test("a user cannot answer CONNECT with a status that would open a tunnel")
+  func tunnel() throws {
+    let memory = PausedMemory(MemoryBudget(limit: 1 << 20))
+    let head = HTTPRequest(method: .connect, scheme: nil, authority: "device:443", path: nil)
+    let message = PausedMessage(
+      exchange: 1, request: Request(head), response: nil, body: ReadBody(.empty, memory.share()))
+    let flaw = #expect(throws: EditFlaw.self) { try message.answer(["status": 200], memory) }
+    #expect(flaw?.part == .status && flaw?.reason.contains("tunnel") == true)
+    guard case .response(let refusal) = try message.answer(["status": 403], memory) else {
+      Issue.record("no response")
+      return
+    }
+    #expect(refusal.status.code == 403)
+  }
+
+  @Test("an edited body that memory has no room for is refused")
+  func noRoom() throws {
+    // A quarter of the budget is for paused bodies.
+    let memory = PausedMemory(MemoryBudget(limit: 40))
+    let message = PausedMessage(
+      exchange: 1, request: try Request(.post, url: "http://localhost/"), response: nil,
+      body: ReadBody(.empty, memory.share()))
+    let flaw = #expect(throws: EditFlaw.self) { try message.edited(["body": "more than ten bytes"], memory) }
+    #expect(flaw?.part == .body && flaw?.reason.contains("no memory") == true)
+    #expect(throws: EditFlaw.self) { try message.answer(["status": 200, "body": "more than ten bytes"], memory) }
+    #expect(throws: Never.self) { try message.edited(["body": "short"], memory) }
+  }
+
+  @Test("an edit neither sees nor changes Via and the fields of Byway")
+  func hops() async throws {
+    let seen = Mutex<[[String]]>([])
+    let house = try await InspectedProxy { request in
+      seen.withLock { $0.append(request.head.headerFields[values: .via]) }
+      return Response(status: .ok)
+    }
+    let name = try #require(HTTPField.Name("x-a"))
+    let fields: HTTPFields = [name: "1", .via: "1.1 before"]
+    #expect(try await send(house, .get, "/a", .empty, fields).value.status == 200)
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let sent = try send(house, .get, "/a", .empty, fields)
+    try await waitForPause(house)
+    let names = try await message(house, 1)["fields"]?.elements.compactMap { $0["name"]?.text }
+    #expect(names == ["x-a"])
+    #expect(try await act(house, "/api/paused/1/continue", #"{"fields":[["x-a","2"]]}"#).status == 204)
+    #expect(try await sent.value.status == 200)
+    let values = seen.withLock(\.self)
+    #expect(values.count == 2 && values[0] == values[1] && values[0].joined().contains("before"), "\(values)")
+    await house.stop()
+  }
+
+  @Test("an exchange that has continued is not listed as paused while its response arrives")
+  func continues() async throws {
+    let (pieces, more) = AsyncStream.makeStream(of: ByteBuffer.self)
+    let house = try await house(Body(pieces))
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let sent = try send(house)
+    try await waitForPause(house)
+    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+    #expect(
+      try await eventually {
+        let exchange = try await house.exchanges().first
+        return exchange?["state"]?.text == "running" && exchange?["answered"] != nil && exchange?["paused"] == nil
+      })
+    more.finish()
+    #expect(try await sent.value.status == 200)
+    await house.stop()
+  }
+
+  @Test("a client that leaves ends the pause at once, the list says so, and nothing goes on")
+  func left() async throws {
+    let reached = Atomic(0)
+    let house = try await InspectedProxy { _ in
+      reached.add(1, ordering: .relaxed)
+      return Response(status: .ok)
+    }
     try await breakpoint(house, #"{"on":"request"}"#)
     let sent = try send(house)
     try await waitForPause(house)
@@ -223,6 +395,7 @@ import Testing
     #expect(try await house.exchanges().first?["paused"] == nil)
     let late = try await act(house, "/api/paused/1/continue")
     #expect(late.status == 409 && late.text.contains("no longer paused"))
+    #expect(reached.load(ordering: .relaxed) == 0)
     await house.stop()
   }
 
@@ -257,7 +430,10 @@ import Testing
     #expect((try? breakpoints.message(1)) != nil)
     withExtendedLifetime(reader) {}
     reader = nil
+    let left = NIODeadline.now()
     #expect(try await sent.value.status == 200)
+    // By the grace, and not by the deadline.
+    #expect(NIODeadline.now() - left < .seconds(50))
     let other = try await house.feed.respond(to: events(""))
     #expect(try await send(house).value.status == 200)
     #expect(try await house.exchanges().last?["paused"] == nil)
@@ -301,7 +477,8 @@ import Testing
             AsyncStream {
               $0.yield(pieces); $0.finish()
             })
-        let house = try await house(body, fields)
+        // The JSON of a large body takes long to make on a busy machine.
+        let house = try await house(pausing: .init(patience: .minutes(5), grace: .minutes(5)), body, fields)
         try await breakpoint(house, #"{"on":"response"}"#)
         let sent = try send(house)
         try await waitForPause(house)
@@ -340,6 +517,57 @@ import Testing
     await house.stop()
   }
 
+  @Test("the pieces of a body pass as they arrive after the exchange has continued")
+  func passing() async throws {
+    let house = try await InspectedProxy { Response(status: .ok, body: $0.body) }
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let (pieces, more) = AsyncStream.makeStream(of: ByteBuffer.self)
+    more.yield(ByteBuffer(string: "one "))
+    let request = try Request(.post, url: "http://localhost/a", body: Body(pieces))
+    let sent = Task { try await house.client.execute(request) }
+    #expect(try await eventually { try await message(house, 1)["body"]?["bytes"] == 4 })
+    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+    more.yield(ByteBuffer(string: "two"))
+    var text = ""
+    for try await piece in try await sent.value.body {
+      text += String(buffer: piece)
+      if text == "one two" { more.finish() }
+    }
+    #expect(text == "one two")
+    await house.stop()
+  }
+
+  @Test("a request whose body is a stream waits without reading it")
+  func streamed() async throws {
+    let house = try await house()
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let (pieces, more) = AsyncStream.makeStream(of: ByteBuffer.self)
+    more.yield(ByteBuffer(string: "one "))
+    let sent = try send(house, .post, "/a", Body(pieces), [.contentType: "application/grpc+proto"])
+    try await waitForPause(house)
+    try await settled(for: .milliseconds(200)) { try await message(house, 1)["body"] }
+    let body = try await message(house, 1)["body"]
+    #expect(body?["bytes"] == 0 && body?["fixed"]?.text?.contains("stream") == true, "\(body ?? .null)")
+    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+    more.finish()
+    #expect(try await sent.value.text == "POST /a [] none one ")
+    await house.stop()
+  }
+
+  @Test("a field without a value keeps all of its values")
+  func keptValues() async throws {
+    let house = try await house()
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let name = try #require(HTTPField.Name("x-a"))
+    var fields = HTTPFields()
+    for value in ["1", "2"] { fields.append(HTTPField(name: name, value: value)) }
+    let sent = try send(house, .get, "/a", .empty, fields)
+    try await waitForPause(house)
+    #expect(try await act(house, "/api/paused/1/continue", #"{"fields":[["x-a"],["x-b","3"]]}"#).status == 204)
+    #expect(try await sent.value.text == #"GET /a ["x-a: 1", "x-a: 2", "x-b: 3"] none "#)
+    await house.stop()
+  }
+
   @Test("the memory of paused bodies counts in the budget until they have passed")
   func memory() async throws {
     let budget = MemoryBudget(limit: 8 << 20)
@@ -364,8 +592,13 @@ import Testing
     try await breakpoint(house, #"{"on":"request"}"#)
     let sent = try send(house, .post, "/a", Body("hello"))
     try await waitForPause(house)
+    let other = try send(house, .post, "/b", Body("later"))
+    try await waitForPause(house, 2)
     try #require(house.feed.actions.rules).breakpoints.release(1)
     #expect(try await sent.value.text == "POST /a [] 5 hello")
+    // The first one was enough.
+    #expect(try await act(house, "/api/paused/2/continue", #"{"path":"/c"}"#).status == 204)
+    #expect(try await other.value.text == "POST /c [] 5 later")
     await house.stop()
   }
 
@@ -376,6 +609,8 @@ import Testing
       (#"{"fields":[["connection","close"]]}"#, "fields"), (#"{"fields":[["upgrade","h2c"]]}"#, "fields"),
       (#"{"fields":[["content-encoding","gzip"]]}"#, "fields"), (#"{"fields":[["host","other"]]}"#, "fields"),
       (#"{"fields":[["te","trailers"]]}"#, "fields"), (#"{"fields":[["byway-next","x"]]}"#, "fields"),
+      (#"{"fields":[["Via","1.1 x"]]}"#, "fields"), (#"{"fields":[["byway-user","root"]]}"#, "fields"),
+      (#"{"fields":[["proxy-authorization","Basic x"]]}"#, "fields"),
       (#"{"fields":[["x-a","b\r\ncontent-length: 0"]]}"#, "fields"), (#"{"fields":[["x-a","b\nc"]]}"#, "fields"),
       (#"{"fields":[["x-a","\u0000"]]}"#, "fields"), (#"{"fields":[["x a","b"]]}"#, "fields"),
       (#"{"fields":[["x-a:b","c"]]}"#, "fields"), (#"{"fields":[[":path","/c"]]}"#, "fields"),
@@ -408,7 +643,8 @@ import Testing
       ("", "status"), (#"{"status":"200"}"#, "status"), (#"{"status":101}"#, "status"), (#"{"status":600}"#, "status"),
       (#"{"status":1e3}"#, "status"), (#"{"status":200,"fields":[["transfer-encoding","chunked"]]}"#, "fields"),
       (#"{"status":200,"fields":[["set-cookie","a\r\nb: c"]]}"#, "fields"), (#"{"status":200,"body":[]}"#, "body"),
-      (#"{"status":200,"path":"/"}"#, "path"), (#"{"status":200,"method":"GET"}"#, "method"),
+      (#"{"status":200,"fields":[["via","1.1 x"]]}"#, "fields"), (#"{"status":200,"path":"/"}"#, "path"),
+      (#"{"status":200,"method":"GET"}"#, "method"),
     ])
   func refusedAnswer(_ text: String, _ part: String) async throws {
     let house = try await house()
@@ -452,6 +688,20 @@ import Testing
     #expect(try await act(house, "/api/paused/1/drop").status == 409)
     #expect(try await sent.value.status == 200)
     #expect(try await house.ask(.get, "/api/paused/1", token: house.feed.token).status == 409)
+    await house.stop()
+  }
+
+  @Test(
+    "the status of a breakpoint is one or a class of a hundred, as it is listed",
+    arguments: [("404", 404...404), ("4XX", 400...499), ("2xx", 200...299), ("5xx", 500...599)])
+  func statuses(_ text: String, _ range: ClosedRange<Int>) async throws {
+    #expect(try RuleText.breakpoint(#"{"on":"response","status":"\#(text)"}"#).statuses == range)
+    let house = try await house()
+    try await breakpoint(house, #"{"path":"/a","on":"response","status":"\#(text)"}"#)
+    let listed = try await house.json("/api/breakpoints")["breakpoints"]
+    #expect(
+      listed == [["id": 1, "hits": 0, "path": "/a", "on": "response", "status": .string(text.lowercased())]],
+      "\(listed ?? .null)")
     await house.stop()
   }
 

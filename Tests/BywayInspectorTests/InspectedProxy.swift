@@ -8,6 +8,7 @@ import Logging
 import LoopbackTransport
 import NIOCore
 import TestWire
+import UnixTransport
 
 @testable import BywayInspector
 
@@ -21,27 +22,34 @@ final class InspectedProxy: Sendable {
 
   init(
     _ name: String = "\(UInt64.random(in: .min ... .max))", bodyLimit: Int = 1 << 20, showsSecrets: Bool = false,
-    pausing limits: Breakpoints.Pauses.Limits = .init(),
+    pausing limits: Breakpoints.Pauses.Limits = .init(), listen: String? = nil,
+    before: [any Interceptor] = [], after: [any Interceptor] = [],
     origin: @escaping @Sendable (Request) async throws -> Response
   ) async throws {
-    let transports = TransportRegistry([LoopbackTransport()])
+    let transports = TransportRegistry([LoopbackTransport(), UnixTransport()])
+    let listen = listen ?? "loopback:\(name)-listen"
     var configuration = GatewayConfiguration(
       links: [try transports.link("loopback:\(name)-link")], origin: .handler(origin))
     configuration.logger = .quiet
     gateway = try await Gateway.start(configuration, group: remains.loops.any())
     let inspector = Inspector(bodyLimit: bodyLimit)
     var outer = ProxyConfiguration(
-      link: try transports.link("loopback:\(name)-link"), listen: try transports.link("loopback:\(name)-listen"))
+      link: try transports.link("loopback:\(name)-link"), listen: try transports.link(listen))
     outer.observers = [inspector, remains.ledger]
     let rules = InspectorRules(Breakpoints(of: inspector, limits: limits))
-    outer.interceptors = [rules]
+    outer.interceptors = before + [rules] + after
     outer.logger = .quiet
     let proxy = try await Proxy.start(outer, group: remains.loops)
     self.proxy = proxy
     let actions = InspectorActions(
       send: { request, _ in try await proxy.send(request, from: Resending.listener) }, rules: rules)
     feed = InspectorFeed(inspector, showsSecrets: showsSecrets, actions)
-    client = try BywayClient(link: "loopback:\(name)-listen", transports: [LoopbackTransport()])
+    client = try BywayClient(link: listen, transports: [LoopbackTransport(), UnixTransport()])
+  }
+
+  /// Connects to the Unix socket that the proxy listens on.
+  func connect(to path: String) async throws -> WireEnd {
+    try await WireEnd.connect(to: SocketAddress(unixDomainSocketPath: path), on: remains.loops.any())
   }
 
   // MARK: API

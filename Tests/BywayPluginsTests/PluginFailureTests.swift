@@ -1,5 +1,6 @@
 import Byway
 import BywayPlugins
+import Glibc
 import HTTPTypes
 import NIOCore
 import Synchronization
@@ -37,6 +38,35 @@ import Testing
     #expect(try await response.text.contains("The plugin plugin-0 did not answer"))
     #expect(seen.count == 0)
     await rig.stop()
+  }
+
+  @Test("the reason for a dead socket names the plugin and what to start, and not the commands of Byway")
+  func dead() async throws {
+    let folder = try TemporaryFolder()
+    close(try bindUnixSocket(at: folder["dead"]))
+    let file = try folder.write("", to: "file")
+    let cases = [
+      (
+        "unix:\(folder["dead"])",
+        "Nothing listens on \(folder["dead"]): its owner has ended. Start the program of the plugin plugin-0 again."
+      ),
+      (
+        "unix:\(folder["none"])",
+        "There is no socket \(folder["none"]): start the program of the plugin plugin-0 there, or correct the path."
+      ),
+      ("unix:\(folder["none/a"])", "start the program of the plugin plugin-0, or correct the path."),
+      ("unix:\(file)", "correct the path of the link, or that of the program of the plugin plugin-0."),
+      ("tcp://127.0.0.1:1", "start the program of the plugin plugin-0 there, or check the port."),
+    ]
+    for (address, reason) in cases {
+      for http in ["2", "1.1"] {
+        let rig = try await rig("\(address)?http=\(http)", .refuse, timeout: .seconds(60))
+        let text = try await rig.client.get("http://device/").text
+        #expect(text.contains("The plugin plugin-0 did not answer: ") && text.contains(reason), "\(text)")
+        #expect(!text.contains("byway gateway"), "\(text)")
+        await rig.stop()
+      }
+    }
   }
 
   @Test("on-failure=bypass sends the request on without the plugin, with its body", arguments: broken)
@@ -99,6 +129,69 @@ import Testing
     await rig.stop()
   }
 
+  @Test("a request whose own deadline passes is not a failure of the plugin, and does not go on without it")
+  func deadline() async throws {
+    let folder = try TemporaryFolder()
+    let plugin = try await TestPlugin(in: folder) { _ in
+      try await untilCancelled()
+      return Response(status: .ok)
+    }
+    let seen = RequestCount()
+    let rig = try await rig(plugin.address, .bypass, timeout: .seconds(60), seen)
+    let next = Next([rig.plugins[0]]) { _ in
+      seen.add()
+      return Response(status: .ok)
+    }
+    var request = try Request(url: "http://device/")
+    request.deadline = .now() + .milliseconds(300)
+    let sent = request
+    let error = await #expect(throws: (any Error).self) { try await next(sent) }
+    #expect(error.map { BywayError($0).code } == .timedOut)
+    #expect(await rig.plugins[0].status.figures.failures == [:] && seen.count == 0)
+    await rig.stop()
+    await plugin.stop()
+  }
+
+  @Test("a client that leaves is not a failure of the plugin, and its request does not go on")
+  func clientLeaves() async throws {
+    let folder = try TemporaryFolder()
+    let (arrived, arrival) = AsyncStream.makeStream(of: Void.self)
+    let plugin = try await TestPlugin(in: folder) { _ in
+      arrival.yield()
+      try await untilCancelled()
+      return Response(status: .ok)
+    }
+    let seen = RequestCount()
+    let rig = try await rig(plugin.address, .bypass, timeout: .seconds(60), seen)
+    let next = Next([rig.plugins[0]]) { _ in
+      seen.add()
+      return Response(status: .ok)
+    }
+    let sent = Task { try await next(Request(url: "http://device/")) }
+    for await _ in arrived { break }
+    sent.cancel()
+    await #expect(throws: (any Error).self) { try await sent.value }
+    #expect(try await eventually { await rig.plugins[0].runningExchanges == 0 })
+    #expect(await rig.plugins[0].status.figures.failures == [:] && seen.count == 0)
+    await rig.stop()
+    await plugin.stop()
+  }
+
+  @Test("a plugin whose next hop cannot be opened fails the request, and the next request tries again")
+  func nextHop() async throws {
+    let folder = try TemporaryFolder()
+    let hops = NextHops()
+    let plugin = try await TestPlugin(in: folder) { try await hops.forward($0) }
+    let rig = try await PluginRig([plugin.address], in: folder, hops: "later") { _ in
+      Response(status: .ok, body: Body("content"))
+    }
+    #expect(try await rig.client.get("http://device/").status == 502)
+    #expect(mkdir(folder["later"], 0o700) == 0)
+    #expect(try await rig.client.get("http://device/").text == "content")
+    await rig.stop()
+    await plugin.stop()
+  }
+
   @Test("the time of a slow origin does not count as the plugin's")
   func slowOrigin() async throws {
     let folder = try TemporaryFolder()
@@ -110,18 +203,21 @@ import Testing
     let (arrived, arrival) = AsyncStream.makeStream(of: Void.self)
     let (gate, opening) = AsyncStream.makeStream(of: Void.self)
     let rig = try await PluginRig([plugin.address], in: folder) {
-      $0.timeout = .seconds(5)
+      $0.timeout = .seconds(10)
     } origin: { _ in
       arrival.yield()
       for await _ in gate { break }
       return Response(status: .ok, body: Body("slow"))
     }
-    async let slow = rig.client.get("http://device/")
+    let slow = Task {
+      defer { arrival.finish() }
+      return try await rig.client.get("http://device/").text
+    }
     for await _ in arrived { break }
     // The limit passes for a later request, and so for the first one.
     #expect(try await rig.client.get("http://device/hang").status == 502)
     opening.yield()
-    #expect(try await slow.text == "slow")
+    #expect(try await slow.value == "slow")
     await rig.stop()
     await plugin.stop()
   }

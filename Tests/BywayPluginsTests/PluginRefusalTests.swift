@@ -1,16 +1,18 @@
 import Byway
 import BywayPlugins
 import HTTPTypes
+import Logging
 import TestTools
 import Testing
 
 /// Plugins that change what they must not change.
 @Suite("Refused changes of plugins", .timeLimit(.minutes(1))) struct PluginRefusalTests {
   private static let user = HTTPField.Name("byway-user") ?? .from
+  private static let coding = HTTPField.Name("byway-coding") ?? .from
 
   /// A plugin that makes a forbidden change, and answers 200 whatever happens to its request.
   private func forging(
-    _ policy: PluginSettings.FailurePolicy, hosts: [String] = [],
+    _ policy: PluginSettings.FailurePolicy, hosts: [String] = [], logger: Logger = PluginRig.quiet,
     _ change: @escaping @Sendable (inout HTTPRequest) -> Void,
     _ test: (PluginRig, RequestCount) async throws -> Void
   ) async throws {
@@ -23,10 +25,13 @@ import Testing
       return Response(status: .ok, body: Body("from the plugin"))
     }
     let seen = RequestCount()
-    let rig = try await PluginRig([plugin.address], in: folder) {
-      $0.onFailure = policy
-      $0.scope.hosts = hosts
-    } origin: { request in
+    let rig = try await PluginRig(
+      [plugin.address], in: folder,
+      settings: {
+        $0.onFailure = policy
+        $0.scope.hosts = hosts
+      }, logger: logger
+    ) { request in
       seen.add()
       return Response(status: .ok, body: Body(request.head.headerFields[Self.user] ?? "untouched"))
     }
@@ -47,6 +52,25 @@ import Testing
       #expect(seen.count == 0)
       let status = await rig.plugins[0].status
       #expect(status.figures.failures == [.refused: 1] && status.figures.requests == 1)
+    }
+  }
+
+  @Test("each new reason is in the log at once, and the same one again is not")
+  func logged() async throws {
+    let log = LogRecord()
+    try await forging(.refuse, logger: log.logger) {
+      $0.headerFields[$0.path == "/user" ? Self.user : Self.coding] = "x"
+    } _: { rig, _ in
+      for path in ["/user", "/user", "/coding", "/user", "/coding"] {
+        let response = try await rig.client.get("http://device\(path)")
+        #expect(response.status == 502)
+      }
+      let lines = log.entries.filter { $0.message == "A request fails because of its plugin" }
+      #expect(lines.map(\.level) == [.warning, .debug, .warning, .debug, .debug])
+      let reasons = lines.filter { $0.level == .warning }.map { "\($0.metadata["reason"] ?? "")" }
+      #expect(
+        reasons.count == 2 && reasons[0].contains("byway-user") && reasons[1].contains("byway-coding"), "\(reasons)")
+      #expect(lines[2].metadata["repeated"] == "1")
     }
   }
 

@@ -27,9 +27,10 @@ final class PluginRig: Sendable {
   /// - Parameters:
   ///   - plugins: the addresses of the plugins, in order.
   ///   - settings: changes the settings of each.
+  ///   - hops: the folder of their next hops, inside the folder.
   init(
     _ plugins: [String], in folder: TemporaryFolder, settings: (inout PluginSettings) -> Void = { _ in },
-    logger: Logger = quiet, observer: (any ExchangeObserver)? = nil,
+    logger: Logger = quiet, observer: (any ExchangeObserver)? = nil, hops: String = ".",
     origin: @escaping @Sendable (Request) async throws -> Response
   ) async throws {
     self.folder = folder
@@ -43,7 +44,7 @@ final class PluginRig: Sendable {
         own,
         at: Plugin.Place(
           link: try Self.transports.link(address),
-          next: try Self.transports.link("unix:\(folder["next-\(index).sock"])?mode=0600"), logger: logger))
+          next: try Self.transports.link("unix:\(folder["\(hops)/next-\(index).sock"])?mode=0600"), logger: logger))
     }
     var configuration = GatewayConfiguration(links: [link], origin: .handler(origin))
     configuration.logger = Self.quiet

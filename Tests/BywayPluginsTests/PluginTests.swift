@@ -146,6 +146,33 @@ import Testing
     await plugin.stop()
   }
 
+  @Test("the token of an exchange is valid until the end of its response")
+  func longExchange() async throws {
+    let folder = try TemporaryFolder()
+    let hops = NextHops()
+    let (chunks, sender) = AsyncStream.makeStream(of: ByteBuffer.self)
+    let asked = Mutex<Request?>(nil)
+    let plugin = try await TestPlugin(in: folder) { request in
+      asked.withLock { $0 = request }
+      return Response(status: .ok, body: Body(chunks))
+    }
+    let rig = try await PluginRig([plugin.address], in: folder) { _ in Response(status: .ok, body: Body("content")) }
+    sender.yield(ByteBuffer(string: "first"))
+    let response = try await rig.client.get("http://device/")
+    var iterator = response.body.makeAsyncIterator()
+    #expect(try await iterator.next() == ByteBuffer(string: "first"))
+    #expect(await rig.plugins[0].runningExchanges == 1)
+    let latest = asked.withLock(\.self)
+    let own = try #require(latest)
+    #expect(try await hops.forward(own).text == "content")
+    sender.finish()
+    #expect(try await iterator.next() == nil)
+    #expect(try await eventually { await rig.plugins[0].runningExchanges == 0 })
+    #expect(try await hops.forward(own).status == .forbidden)
+    await rig.stop()
+    await plugin.stop()
+  }
+
   @Test("a plugin that sends requests to the beginning of the chain gets 508", arguments: [false, true])
   func loops(_ dropsVia: Bool) async throws {
     let folder = try TemporaryFolder()

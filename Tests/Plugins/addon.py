@@ -147,6 +147,16 @@ async def refused_fields(_):
         text = f"async def request(flow):\n    flow.request.{line}\nhooks = {{'request': request}}"
         async with Bench(text, answer([(":status", "204")])) as bench, asyncio.timeout(DEADLINE):
             await failure(bench, reason)
+    for line, reason in (
+        ("request.headers['content-length'] = 'x'", "content-length is 'x', and not a number of bytes"),
+        ("request.headers['content-length'] = 5", "content-length is 5, and the body has not changed with it"),
+        ("request.headers['a'] = '☃'", "the value of a has letters that no field can carry"),
+        ("reply(200, [], 'x'); flow.response.status = 42", "42 is not a status of a response: write one from 200 to 599"),
+        ("reply('none')", "'none' is not a status of a response"),
+    ):
+        text = f"async def request(flow):\n    flow.{line}\nhooks = {{'request': request}}"
+        async with Bench(text, answer([(":status", "204")])) as bench, asyncio.timeout(DEADLINE):
+            await failure(bench, reason)
     for arguments in ("99", "200, {'upgrade': 'h2c'}"):
         async with Bench(f"async def request(flow):\n    flow.reply({arguments})\nhooks = {{'request': request}}") as bench:
             await failure(bench, "ValueError")
@@ -155,10 +165,36 @@ async def refused_fields(_):
         assert (":status", "204") in await bench.send().response()
 
 
-async def failure(bench, reason):
+async def refused_response(_):
+    """a response hook that sets a wrong length or status fails its request only, and the log says why"""
+    for line, reason in (
+        ("headers['content-length'] = '4'", "content-length is 4, and the body has not changed with it"),
+        ("headers['content-length'] = '-1'", "content-length is '-1', and not a number of bytes"),
+        ("headers.add('content-length', 5)", "content-length is 5 already: a message has one"),
+        ("status = 42", "42 is not a status of a response: write one from 200 to 599"),
+    ):
+        text = ("async def response(flow):\n    if flow.request.headers.get('x-break'):\n"
+                f"        flow.response.{line}\nhooks = {{'response': response}}")
+        async with Bench(text, answer([(":status", "200"), ("content-length", "5")], b"hello")) as bench, asyncio.timeout(DEADLINE):
+            other = bench.send()
+            await failure(bench, reason, [("x-break", "1")])
+            assert ("content-length", "5") in await other.response() and await other.receive() == b"hello"
+            # The same connection goes on.
+            stream = bench.send()
+            assert (":status", "200") in await stream.response() and await stream.receive() == b"hello"
+    # A hook that replaces the body needs no length, and the body decides.
+    text = ("async def response(flow):\n    flow.response.headers['content-length'] = 99\n    flow.response.body = 'new'\n"
+            "    flow.response.status = 201\nhooks = {'response': response}")
+    async with Bench(text, answer([(":status", "200"), ("content-length", "5")], b"hello")) as bench, asyncio.timeout(DEADLINE):
+        stream = bench.send()
+        fields = dict(await stream.response())
+        assert fields[":status"] == "201" and fields["content-length"] == "3" and await stream.receive() == b"new", fields
+
+
+async def failure(bench, reason, fields=()):
     """A request fails, and the program's output has the reason."""
     try:
-        assert not await asyncio.wait_for(bench.send().response(), DEADLINE)
+        assert not await asyncio.wait_for(bench.send(fields).response(), DEADLINE)
     except byway_addon.StreamEnded:
         pass
     await soon(lambda: reason in bench.program.output, f"{reason}: {bench.program.output}")
@@ -214,4 +250,4 @@ async def cancels(_):
         assert "response" not in bench.program.output
 
 
-CHECKS = (trailers_only, trailers_without_body, many_fields, many_fields_back, notes, refused_fields, one_connection, window, head_request, cancels)
+CHECKS = (trailers_only, trailers_without_body, many_fields, many_fields_back, notes, refused_fields, refused_response, one_connection, window, head_request, cancels)

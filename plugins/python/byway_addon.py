@@ -70,6 +70,13 @@ class Headers:
             raise ValueError(f"{name} belongs to a connection, not to a message: leave it out")
         if re.search(r"[\r\n\0]", value):
             raise ValueError(f"the value of {name} has a line break: {value!r}")
+        if any(ord(letter) > 255 for letter in value):
+            raise ValueError(f"the value of {name} has letters that no field can carry: {value!r}")
+        if name == "content-length":
+            if not re.fullmatch("[0-9]+", value):
+                raise ValueError(f"content-length is {value!r}, and not a number of bytes")
+            if name in self:
+                raise ValueError(f"content-length is {self[name]} already: a message has one")
         self.items.append((name, value))
 
     def pop(self, name, default=None):
@@ -139,6 +146,7 @@ class Message:
     def __init__(self, headers, body):
         self.headers = headers
         self._given = self.body = body
+        self._length = headers.get("content-length")
 
     @property
     def trailers(self):
@@ -152,6 +160,9 @@ class Message:
     def _head(self):
         """Returns the fields to send. A body that a hook has replaced has another length."""
         if self.body is self._given:
+            length = self.headers.get("content-length")
+            if length not in (None, self._length):
+                raise ValueError(f"content-length is {length}, and the body has not changed with it: set the body, and leave content-length out")
             return self.headers.items
         if isinstance(self.body, str):
             self.body = self.body.encode()
@@ -180,9 +191,21 @@ class Request(Message):
 class Response(Message):
     def __init__(self, status, headers, body):
         super().__init__(headers, body)
-        self.status = int(status)
-        if not 200 <= self.status <= 599:
-            raise ValueError(f"{status} is not a status of a response: write one from 200 to 599")
+        self.status = status
+
+    @property
+    def status(self):
+        return self._status
+
+    @status.setter
+    def status(self, status):
+        try:
+            number = int(status)
+        except (TypeError, ValueError):
+            number = 0
+        if not 200 <= number <= 599:
+            raise ValueError(f"{status!r} is not a status of a response: write one from 200 to 599")
+        self._status = number
 
     def _fields(self):
         return [(":status", str(self.status))] + self._head()
@@ -232,10 +255,12 @@ class Flow:
 
     async def _forward(self, request, on_informational=None):
         """Sends a request to the next hop, and returns the response as soon as its head is there."""
+        # Before the stream exists: a field that cannot be sent is an error of the hook.
+        fields = request._fields()
         stream = (await self._connect()).open()
         self._running.append(stream)
         stream.on_informational = on_informational
-        stream.task = asyncio.ensure_future(_upload(stream, request))
+        stream.task = asyncio.ensure_future(_upload(stream, fields, request))
         fields = await stream.response()
         status = next(value for name, value in fields if name == ":status")
         return Response(status, Headers(item for item in fields if not item[0].startswith(":")), Body(stream))
@@ -363,9 +388,9 @@ def _version(path):
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-async def _upload(stream, request):
+async def _upload(stream, fields, request):
     try:
-        await stream.send_message(request._fields(), request)
+        await stream.send_message(fields, request)
     except asyncio.CancelledError:
         raise
     except Exception as error:

@@ -12,10 +12,14 @@ public struct Scope: Sendable, Hashable {
     didSet { patterns = Self.patterns(of: hosts) }
   }
   /// Path prefixes, matched at whole segments: `/api` takes `/api` and `/api/x`, not `/apiary`. Empty: any.
-  public var paths: [String]
+  public var paths: [String] {
+    didSet { prefixes = paths.map { Array($0.utf8) } }
+  }
   /// Empty: any.
   public var methods: Set<HTTPRequest.Method>
   private var patterns: [HostPattern]
+  /// The bytes of ``paths``.
+  private var prefixes: [[UInt8]]
 
   /// Creates a scope of all given conditions; with none, ``everything``.
   /// - Parameters:
@@ -31,6 +35,7 @@ public struct Scope: Sendable, Hashable {
     self.paths = paths
     self.methods = methods
     patterns = Self.patterns(of: hosts)
+    prefixes = paths.map { Array($0.utf8) }
   }
 
   private static func patterns(of hosts: [String]) -> [HostPattern] {
@@ -61,13 +66,13 @@ public struct Scope: Sendable, Hashable {
 
   package func contains(_ request: ExchangeHead) -> Bool {
     // Only the fields with a condition are read, and each closure captures one collection, not the scope.
-    let (methods, schemes, paths) = (methods, schemes, paths)
+    let (methods, schemes, prefixes) = (methods, schemes, prefixes)
     func value(_ field: KnownField, _ matches: (UnsafeRawBufferPointer) -> Bool) -> Bool {
       request.fields.withValue(of: field, matches) ?? false
     }
     if !methods.isEmpty, !value(.method, { Self.contains($0, in: methods) }) { return false }
     if !schemes.isEmpty, !value(.scheme, { Self.contains($0, in: schemes) }) { return false }
-    if !paths.isEmpty, !value(.path, { Self.contains($0, below: paths) }) { return false }
+    if !prefixes.isEmpty, !value(.path, { Self.contains($0, below: prefixes) }) { return false }
     if hosts.isEmpty { return true }
     if request.fields.contains(.authority) { return request.withAuthority(matchesHost) ?? false }
     return value(.host, matchesHost)
@@ -80,7 +85,7 @@ public struct Scope: Sendable, Hashable {
     path: UnsafeRawBufferPointer
   ) -> Bool {
     (methods.isEmpty || Self.contains(method, in: methods)) && (schemes.isEmpty || Self.contains(scheme, in: schemes))
-      && (paths.isEmpty || Self.contains(path, below: paths)) && (hosts.isEmpty || matchesHost(authority))
+      && (prefixes.isEmpty || Self.contains(path, below: prefixes)) && (hosts.isEmpty || matchesHost(authority))
   }
 
   private static func contains(_ method: UnsafeRawBufferPointer, in methods: Set<HTTPRequest.Method>) -> Bool {
@@ -91,7 +96,7 @@ public struct Scope: Sendable, Hashable {
     schemes.contains { equal($0.utf8, scheme) }
   }
 
-  private static func contains(_ path: UnsafeRawBufferPointer, below prefixes: [String]) -> Bool {
+  private static func contains(_ path: UnsafeRawBufferPointer, below prefixes: [[UInt8]]) -> Bool {
     prefixes.contains { isPrefix($0, of: path) }
   }
 
@@ -103,11 +108,11 @@ public struct Scope: Sendable, Hashable {
     patterns.contains { $0.matches(named.host, in: text) }
   }
 
-  private static func isPrefix(_ prefix: String, of path: UnsafeRawBufferPointer) -> Bool {
-    guard path.starts(with: prefix.utf8) else { return false }
-    if prefix.utf8.last == UInt8(ascii: "/") { return true }
-    let next = path.dropFirst(prefix.utf8.count).first
-    return next == nil || next == UInt8(ascii: "/") || next == UInt8(ascii: "?")
+  private static func isPrefix(_ prefix: [UInt8], of path: UnsafeRawBufferPointer) -> Bool {
+    guard path.count >= prefix.count else { return false }
+    for (index, byte) in prefix.enumerated() where path[index] != byte { return false }
+    if prefix.last == UInt8(ascii: "/") || path.count == prefix.count { return true }
+    return path[prefix.count] == UInt8(ascii: "/") || path[prefix.count] == UInt8(ascii: "?")
   }
 
   /// Compares without regard to the case of ASCII letters; the left side must be in lower case.

@@ -47,12 +47,15 @@ package enum LinkPeer: Sendable, Hashable {
   case gateway
   /// A client, where the gateway dials.
   case client
+  /// The program of the plugin with this name.
+  case plugin(String)
 
-  /// The command to start there.
+  /// The command or program to start there, for messages.
   package var name: String {
     switch self {
     case .gateway: "\"byway gateway\""
     case .client: "\"byway proxy\" with ?open=listen"
+    case .plugin(let name): "the program of the plugin \(name)"
     }
   }
 }

@@ -44,8 +44,10 @@ package struct Dialer: Sendable {
   /// - Parameters:
   ///   - environment: additional variables of a program that the transport starts.
   ///   - programs: the list of the programs that it starts.
+  ///   - peer: the expected remote end, for messages.
   package init(
-    _ link: Link, environment: [String: String] = [:], programs: StartedPrograms? = nil, logger: Logger
+    _ link: Link, environment: [String: String] = [:], programs: StartedPrograms? = nil, peer: LinkPeer = .gateway,
+    logger: Logger
   ) {
     name = link.address.text
     address = link.address
@@ -56,6 +58,7 @@ package struct Dialer: Sendable {
           var context = LinkContext(group: eventLoop, logger: logger, deadline: deadline)
           context.environment = environment
           context.programs = programs
+          context.peer = peer
           return try await link.transport.connect(to: link.address, context: context)
         }
       }

@@ -19,14 +19,11 @@ struct InterceptorOrder {
   /// - Parameters:
   ///   - interceptors: those that are in use.
   ///   - name: the name of one.
-  /// - Throws: ``CommandFailure`` if the list does not name each of them once.
+  /// - Throws: ``CommandFailure`` if two have the same name, or if the list does not name each of them once.
   func sorted<Named>(_ interceptors: [Named], by name: (Named) -> String) throws(CommandFailure) -> [Named] {
-    guard let names else { return interceptors }
     let known = interceptors.map(name)
-    for (index, name) in known.enumerated() where known[..<index].contains(name) {
-      throw Self.failure(
-        "two interceptors are called \(name): give a plugin another name, with as=NAME or in [interceptor NAME].")
-    }
+    try Self.checkUnique(known)
+    guard let names else { return interceptors }
     for (index, name) in names.enumerated() {
       guard known.contains(name) else { throw Self.unknown(name, known) }
       if names[..<index].contains(name) { throw Self.failure("\(name) is in the list twice: leave one of them out.") }
@@ -35,6 +32,16 @@ struct InterceptorOrder {
       throw Self.failure("the list leaves out \(missing): add it at its place.")
     }
     return names.compactMap { wanted in interceptors.first { name($0) == wanted } }
+  }
+
+  /// Checks that no name occurs twice: logs and messages have nothing else to tell plugins apart.
+  /// - Throws: ``CommandFailure``
+  static func checkUnique(_ names: [String]) throws(CommandFailure) {
+    for (index, name) in names.enumerated() where names[..<index].contains(name) {
+      throw CommandFailure(
+        .usage,
+        "--interceptor: two plugins are called \(name): give one another name, with as=NAME or in [interceptor NAME].")
+    }
   }
 
   private static func unknown(_ name: String, _ known: [String]) -> CommandFailure {

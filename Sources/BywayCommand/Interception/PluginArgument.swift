@@ -28,6 +28,12 @@ struct PluginArgument {
     }
     settings = PluginSettings(name: Self.defaultName(of: link.address))
     for (name, value) in options { try set(name, value) }
+    if InterceptorOrder.builtIn.contains(settings.name) {
+      throw CommandFailure(
+        .usage,
+        "A plugin cannot be called \(settings.name), which is the name of an interceptor of Byway: give it another name, with "
+          + "as=NAME or in [interceptor NAME].")
+    }
     if settings.start == .now {
       guard link.address.scheme == "exec" else {
         throw CommandFailure(.usage, "start=now is for programs that Byway starts: write it after exec:COMMAND.")

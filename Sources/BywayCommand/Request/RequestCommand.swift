@@ -92,10 +92,15 @@ struct RequestCommand: AsyncParsableCommand {
     }
     var logger = DaemonLogHandler.logger("byway.request")
     logger.logLevel = .notice
+    var names: [String] = []
     for text in interceptor {
-      try interceptors.append(
-        OptionValue.of("--interceptor") { try plugins.plugin(text, upgrades: [], logger: logger).plugin })
+      let plugin = try OptionValue.of("--interceptor") {
+        try plugins.plugin(text, upgrades: [], logger: logger).plugin
+      }
+      names.append(plugin.plugin.settings.name)
+      interceptors.append(plugin)
     }
+    try InterceptorOrder.checkUnique(names)
     if let login = try login.interceptor(for: message.url, request) { interceptors.append(login) }
     if let tunnel = try tunnel(for: request) { interceptors.append(tunnel) }
     if compress { interceptors.append(Compress(at: .client)) }

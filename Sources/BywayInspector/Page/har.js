@@ -52,6 +52,7 @@ function exchange(entry, id) {
     responseBytes: amount(content.size) ?? responseBody?.length ?? 0,
     upstream: text(own.upstream, 300), attempts: amount(own.attempts), cache: text(own.cache, 20),
     from: text(own.from, 20), trace: text(own.trace, 100),
+    held: held(own.held),
     notes: list(entry._notes).slice(0, 64).map(object).map((note) => ({ plugin: text(note.plugin, 100) ?? "", text: text(note.text, 1000) ?? "" })),
     failure: failed ? failure(own.failure, response) : undefined,
     requestFields: fields(request.headers), responseFields: fields(response.headers), requestBody: kept(requestBody, isPostedBytes),
@@ -59,6 +60,11 @@ function exchange(entry, id) {
   };
   return { detail: clean(all), request: requestBody, response: responseBody };
 }
+
+/** The times in which a user of the inspector kept it waiting. */
+const held = (value) => (Array.isArray(value) ? value.slice(0, 64).map(object).map(({ by, from, to }) => clean({
+  by: by === "fault" ? "fault" : "breakpoint", from: amount(from) ?? 0, to: amount(to),
+})) : undefined);
 
 function failure(own, response) {
   const { code, party, message, advice } = object(own);

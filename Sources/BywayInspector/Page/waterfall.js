@@ -3,7 +3,7 @@
 import { duration } from "./format.js";
 import { gaps } from "./store.js";
 
-/** The phases in order; `here` is an answer that did not need the link. */
+/** The phases in order; `here` is an answer that did not need the link, `pause` and `delay` are the wishes of a user. */
 export const PHASES = [
   { name: "link", title: "Waited before it was sent" },
   { name: "queue", title: "Queued behind others" },
@@ -11,10 +11,17 @@ export const PHASES = [
   { name: "far", title: "The far end" },
   { name: "down", title: "Wire down" },
   { name: "here", title: "Answered here" },
+  { name: "pause", title: "Paused at a breakpoint" },
+  { name: "delay", title: "Delayed by a fault rule" },
 ];
 
 /** `[{name, from, to}]` in milliseconds after the exchange began; the last one of a running exchange continues. */
 export function phases(entry, now) {
+  return over(over(course(entry, now), away(entry, now)), held(entry));
+}
+
+/** The phases without what interrupts them. */
+function course(entry, now) {
   const x = entry.exchange;
   const end = entry.lasted(now);
   if (x.from !== undefined && x.sent === undefined) return [{ name: "here", from: 0, to: end }];
@@ -34,20 +41,27 @@ export function phases(entry, now) {
     at = Math.max(at, to);
     if (until === undefined) break;
   }
-  return waiting(found, entry, now);
+  return found;
 }
 
 /** While the link was disconnected, an exchange waited for it, whatever its phase was. */
-function waiting(found, entry, now) {
-  if (entry.link === undefined || found.length === 0) return found;
-  const { begun } = entry.exchange;
-  const end = found.at(-1).to;
-  const away = gaps(entry.link, now).map(({ from, to }) => ({ from: from - begun, to: to - begun }))
-    .filter(({ from, to }) => to > 0 && from < end);
-  const split = away.reduce((all, gap) => all.flatMap((phase) => [
-    { ...phase, to: Math.min(phase.to, gap.from) },
-    { name: "link", from: Math.max(phase.from, gap.from), to: Math.min(phase.to, gap.to) },
-    { ...phase, from: Math.max(phase.from, gap.to) },
+function away(entry, now) {
+  // An answer from here did not need the link.
+  if (entry.link === undefined) return [];
+  const { begun, from, sent } = entry.exchange;
+  if (from !== undefined && sent === undefined) return [];
+  return gaps(entry.link, now).map((gap) => ({ name: "link", from: gap.from - begun, to: gap.to - begun }));
+}
+
+/** While a breakpoint or a fault rule kept an exchange waiting, nothing else did. */
+const held = ({ exchange }) => (exchange.held ?? []).map(({ by, from, to }) => ({ name: by === "fault" ? "delay" : "pause", from, to: to ?? Infinity }));
+
+/** Puts spans of time over phases. */
+function over(found, spans) {
+  const split = spans.reduce((all, span) => all.flatMap((phase) => [
+    { ...phase, to: Math.min(phase.to, span.from) },
+    { name: span.name, from: Math.max(phase.from, span.from), to: Math.min(phase.to, span.to) },
+    { ...phase, from: Math.max(phase.from, span.to) },
   ].filter(({ from, to }) => to > from)), found);
   return split.reduce((all, phase) => {
     if (all.at(-1)?.name === phase.name) all.at(-1).to = phase.to;

@@ -45,7 +45,7 @@ final class Breakpoints: OccasionalInterceptor, SpareStore {
 
   let list = RuleList<BreakpointRule>()
   let memory: PausedMemory
-  private let inspector: Inspector
+  let inspector: Inspector
   private let state: Mutex<State>
 
   init(of inspector: Inspector, limits: Pauses.Limits = Pauses.Limits()) {

@@ -23,11 +23,15 @@ struct PausedMessage: Sendable {
     case drop
   }
 
-  /// The fields that an edit cannot change. The coding belongs to the body, which can be edited only without one.
-  static let fixed = ConnectionFields.names.union([
-    "host", "expect", "content-encoding", "proxy-authorization", "byway-exchange", "byway-next",
-    HTTPField.Name.targetForm.canonicalName,
+  /// The fields that an edit cannot change. The coding belongs to the body, which can be edited only without one. `Via` detects loops, and
+  /// each hop sets its own part.
+  private static let fixed = ConnectionFields.names.union([
+    "host", "expect", "content-encoding", "proxy-authorization", "via",
   ])
+
+  /// Whether an edit cannot change a field. It stays as it is.
+  /// - Parameter name: a name in lower case.
+  static func isFixed(_ name: String) -> Bool { fixed.contains(name) || name.hasPrefix("byway-") }
 
   var point: BreakpointRule.Point { response == nil ? .request : .response }
 
@@ -105,7 +109,7 @@ struct PausedMessage: Sendable {
 
   private func edited(_ edit: EditedHead, _ replacement: Body?) throws(EditFlaw) -> Request {
     var sent = request
-    try edit.apply(to: &sent.head, fixed: Self.fixed)
+    try edit.apply(to: &sent.head, isFixed: Self.isFixed)
     guard sent.head.method == request.head.method || ![sent.head.method, request.head.method].contains(.head) else {
       throw EditFlaw(
         .method, "HEAD cannot become another method, or another method HEAD: its response has another form")
@@ -117,7 +121,7 @@ struct PausedMessage: Sendable {
 
   private func edited(_ response: Response, _ edit: EditedHead, _ replacement: Body?) throws(EditFlaw) -> Response {
     var given = Response(response.head)
-    try edit.apply(to: &given.head, fixed: Self.fixed)
+    try edit.apply(to: &given.head, isFixed: Self.isFixed)
     given.body = replacement ?? body.body
     if replacement != nil { Self.forgetBody(&given.head.headerFields) }
     return completed(given)
@@ -128,7 +132,7 @@ struct PausedMessage: Sendable {
   func answer(_ json: JSON, _ memory: PausedMemory) throws(EditFlaw) -> Decision {
     guard json["status"] != nil else { throw EditFlaw(.status, "an answer needs a status from 200 to 599") }
     var given = Response(status: .ok)
-    try EditedHead(json).apply(to: &given.head, fixed: Self.fixed)
+    try EditedHead(json).apply(to: &given.head, isFixed: Self.isFixed)
     if let text = try Self.body(json) { given.body = try Self.held(text, memory) }
     if request.head.method == .connect, given.status.kind == .successful {
       throw EditFlaw(.status, "this status would open a tunnel that leads nowhere: choose one from 300 on")

@@ -7,7 +7,7 @@ import BywayInterceptors
 /// all of them, after one check.
 package final class InspectorRules: OccasionalInterceptor {
   let breakpoints: Breakpoints
-  let faults = FaultRules()
+  let faults: FaultRules
   let stubs = LiveStubs()
 
   package convenience init(of inspector: Inspector) {
@@ -16,6 +16,9 @@ package final class InspectorRules: OccasionalInterceptor {
 
   init(_ breakpoints: Breakpoints) {
     self.breakpoints = breakpoints
+    faults = FaultRules { [inspector = breakpoints.inspector] request, isDelayed in
+      if let id = inspector.id(of: request) { inspector.note(id, isDelayed: isDelayed) }
+    }
   }
 
   package var isNeeded: Bool { breakpoints.isNeeded || faults.isNeeded || stubs.isNeeded }

@@ -8,9 +8,15 @@ import HTTPTypes
 package final class FaultRules: OccasionalInterceptor {
   package let list = RuleList<FaultRule>()
   private let clock: any Clock<Duration>
+  private let noteDelay: @Sendable (_ request: Request, _ isDelayed: Bool) -> Void
 
-  package init(clock: any Clock<Duration> = ContinuousClock()) {
+  /// - Parameter noteDelay: called before and after the delay of a request.
+  package init(
+    clock: any Clock<Duration> = ContinuousClock(),
+    noteDelay: @escaping @Sendable (_ request: Request, _ isDelayed: Bool) -> Void = { _, _ in }
+  ) {
     self.clock = clock
+    self.noteDelay = noteDelay
   }
 
   package var isNeeded: Bool { list.count > 0 }
@@ -23,7 +29,7 @@ package final class FaultRules: OccasionalInterceptor {
     var request = request
     for effect in effects {
       switch effect {
-      case .delay(let time): try await clock.sleep(for: time, tolerance: nil)
+      case .delay(let time): try await delay(request, for: time)
       case .answer(let status):
         return Self.answer(status).answering(request.head)
       case .pace(let pace) where !isTunnel: request.body = request.body.throttled(to: pace, clock: clock)
@@ -40,6 +46,12 @@ package final class FaultRules: OccasionalInterceptor {
       }
     }
     return response
+  }
+
+  private func delay(_ request: Request, for time: Duration) async throws {
+    noteDelay(request, true)
+    defer { noteDelay(request, false) }
+    try await clock.sleep(for: time, tolerance: nil)
   }
 
   private static func answer(_ status: HTTPResponse.Status) -> Response {

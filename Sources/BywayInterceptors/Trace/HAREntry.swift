@@ -24,6 +24,7 @@ package struct HAREntry {
       "startedDateTime": .string(WallTime(sinceEpoch: exchange.started).timestamp),
       "time": .number(exchange.duration.milliseconds), "request": request, "response": response, "cache": [:],
       "timings": [
+        "blocked": exchange.held > .zero ? .number(exchange.held.milliseconds) : nil,
         "send": .number(exchange.sending.milliseconds), "wait": .number(exchange.waiting.milliseconds),
         "receive": .number(exchange.receiving.milliseconds),
       ],

@@ -20,6 +20,8 @@ public struct TracedExchange: Sendable {
   public var responseBody = Content()
   /// The time when the request passed, since the beginning of 1970 in UTC.
   public var started: Duration
+  /// The time in which a user of the inspector delayed the request. It counts in no other of these times.
+  package var held = Duration.zero
   /// The time from then until the request's body had been read, or the response began.
   public var sending = Duration.zero
   /// The time from then until the response's head.
@@ -28,7 +30,7 @@ public struct TracedExchange: Sendable {
   public var receiving = Duration.zero
 
   /// The time from the passing of the request until the end of the response's body.
-  public var duration: Duration { sending + waiting + receiving }
+  public var duration: Duration { held + sending + waiting + receiving }
 
   /// Creates an exchange that has only begun, for tests of a ``TraceRecorder``.
   /// - Parameters:

@@ -23,7 +23,7 @@ enum UnixFailure {
     case ENOENT, ENOTDIR:
       return missing(path, peer, isExamined: isExamined)
     case ECONNREFUSED where path.kind != .socket, ENOTSOCK:
-      return unusable(path)
+      return unusable(path, peer)
     case ECONNREFUSED:
       return Diagnosis(
         .nobodyListens, "Nothing listens on \(path.text): its owner has ended. Start \(peer.name) again.")
@@ -48,7 +48,7 @@ enum UnixFailure {
     switch path.kind {
     case .socket: return
     case .missing: diagnosis = missing(path, peer, isExamined: true)
-    case .directory, .other: diagnosis = unusable(path)
+    case .directory, .other: diagnosis = unusable(path, peer)
     case .hidden: diagnosis = hidden(path)
     }
     throw BywayError(.linkUnavailable, diagnosis)
@@ -81,9 +81,9 @@ enum UnixFailure {
       "There is no socket \(path.text): start \(peer.name) there, or correct the path.\(isExamined ? path.hint : "")")
   }
 
-  private static func unusable(_ path: SocketPath) -> Diagnosis {
+  private static func unusable(_ path: SocketPath, _ peer: LinkPeer) -> Diagnosis {
     Diagnosis(
-      .notASocket, "\(path.text) exists and is not a socket: correct the path of the link, or the gateway's.")
+      .notASocket, "\(path.text) exists and is not a socket: correct the path of the link, or that of \(peer.name).")
   }
 
   private static func hidden(_ path: SocketPath) -> Diagnosis {
