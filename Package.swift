@@ -66,6 +66,7 @@ let package = Package(
     "BywayWebSocket", "BywayURLSession", "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport",
     "SerialTransport",
     "SSHTransport", "LoopbackTransport", "DescriptorTransport", "VSockTransport", "WebSocketTransport",
+    "VirtioTransport", "CANTransport",
   ].map { .library(name: $0, targets: [$0]) } + [
     .library(name: "BywayTesting", targets: ["BywayTesting", "BywayLineDevices", "BywayLineEmulation"]),
     .executable(name: "byway", targets: ["byway"]),
@@ -201,6 +202,9 @@ let package = Package(
     transport("Loopback", "LoopbackTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, nioPosix]),
     transport("Descriptor", "DescriptorTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, nioPosix]),
     transport("VSock", "VSockTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, nioPosix]),
+    transport("CAN", "CANTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, logging]),
+    transport(
+      "Virtio", "VirtioTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, nioPosix, logging]),
     // Over the stream of another transport.
     transport(
       "WebSocket", "WebSocketTransport",
@@ -223,6 +227,7 @@ let package = Package(
       dependencies: [
         "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport", "SerialTransport", "SSHTransport",
         "LoopbackTransport", "DescriptorTransport", "VSockTransport", "WebSocketTransport",
+        "VirtioTransport", "CANTransport",
       ],
       swiftSettings: settings),
 

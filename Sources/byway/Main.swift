@@ -1,4 +1,5 @@
 import BywayCommand
+import CANTransport
 import DescriptorTransport
 import LoopbackTransport
 import ProcessTransport
@@ -7,6 +8,7 @@ import SerialTransport
 import TCPTransport
 import UnixTransport
 import VSockTransport
+import VirtioTransport
 import WebSocketTransport
 
 /// The composition root: the only file that knows every transport.
@@ -15,6 +17,7 @@ import WebSocketTransport
     await BywayCommand.run(transports: [
       UnixTransport(), TCPTransport(), TLSTransport(), SSHTransport(), SerialTransport(), StdioTransport(),
       ExecTransport(), LoopbackTransport(), DescriptorTransport(), VSockTransport(),
+      VirtioTransport(), CANTransport(),
       WebSocketTransport(over: TCPTransport()),
       WebSocketTransport(over: TLSTransport()),
     ])

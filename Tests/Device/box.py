@@ -2,12 +2,14 @@
 import contextlib
 import os
 
+import can
 import discovery
 import disturbances
 import doctor
 import initramfs
 import ports
 import traffic
+import virtio
 import vsock
 from guest import Gateway, wait_for
 from host import Proxy, ping
@@ -49,6 +51,8 @@ class Box:
             self.try_adapter()
             self.try_discovery()
             self.try_vsock()
+            self.try_virtio()
+            self.try_can()
 
     def starts(self):
         text = self.shell.run("byway help", 30)
@@ -149,6 +153,46 @@ class Box:
         check("vsock: doctor finds a port without a listener, and a missing machine", vsock.finds_faults, shell)
         check("vsock: a killed gateway is noticed, and the next one answers", vsock.notices_death, shell, gateway)
         gateway.end("TERM")
+
+    def try_virtio(self):
+        check, shell = self.report.check, self.shell
+        link = f"virtio:{self.folder / 'virtio'}"
+        check("virtio: byway ports lists the port", virtio.is_listed, shell)
+        check("virtio: doctor finds a missing port, and a host that is not connected", virtio.finds_faults, shell)
+        gateway = Gateway(shell, "virtio", virtio.LINK)
+        if not check("virtio: a gateway waits for the host", virtio.waits, shell, gateway):
+            return
+        self.report.add_log(gateway.text)
+        with self.proxy("virtio", link) as proxy:
+            check("virtio: a page", traffic.answers, proxy, initramfs.PAGE)
+            check("virtio: a second gateway is refused", virtio.is_refused, shell, gateway)
+            check("virtio: 20 requests at once, none twice", traffic.answers_many, proxy, shell, "virtio")
+            check(f"virtio: {virtio.PAGES} pages in a row", virtio.answers_in_a_row, proxy, initramfs.PAGE)
+            check("virtio: 8 MB down", virtio.carries, proxy, shell)
+            check("virtio: 100 KB up", traffic.uploads, proxy, self.upload, RANDOM)
+            check("virtio: a killed gateway starts again, and the proxy finds it",
+                  virtio.outlives_restart, proxy, gateway, initramfs.PAGE)
+        check("virtio: the gateway serves the next program of the host",
+              virtio.outlives_host, lambda: self.proxy("virtio-next", link), shell, gateway, initramfs.PAGE)
+        gateway.end("TERM")
+
+    def try_can(self):
+        check, shell = self.report.check, self.shell
+        gateway = Gateway(shell, "can", can.link(can.ECU, can.TESTER, rate=can.RATE))
+        if not check("CAN: a gateway waits for its interface", can.waits, shell, gateway):
+            return
+        self.report.add_log(gateway.text)
+        check("CAN: doctor finds a missing interface, and one that is down", can.finds_faults, shell)
+        check("CAN: a page, over an interface that came later", can.answers, shell, initramfs.PAGE)
+        check("CAN: 100 KB down, no faster than its share of the bus", can.is_limited, shell, RANDOM)
+        check("CAN: 100 KB down, while the interface goes down for a second", can.survives_outage, shell, RANDOM)
+        gateway.end("TERM")
+        fast = Gateway(shell, "can-fd", can.link(*can.LONG, fd="yes", rate=can.FASTEST))
+        if check("CAN FD: a gateway opens identifiers of 29 bits", fast.start):
+            self.report.add_log(fast.text)
+            check("CAN FD: 100 KB down, as fast as the emulated bus", can.carries, shell, RANDOM)
+            check("CAN FD: an interface without it is refused", can.refuses_classic, shell)
+            fast.end("TERM")
 
     def try_traffic(self, name, proxy):
         check = self.report.check

@@ -7,8 +7,9 @@ import stat
 import subprocess
 
 GUEST = pathlib.Path(__file__).resolve().parent / "guest"
-# The drivers for an FTDI adapter on a USB 3 controller, and vsock within the machine; the kernel has 16550s built in.
-MODULES = ["xhci-pci", "ftdi_sio", "vsock_loopback"]
+# The drivers for an FTDI adapter on a USB 3 controller, vsock within the machine, virtio ports, and ISO-TP on an emulated CAN bus; the
+# kernel has 16550s built in.
+MODULES = ["xhci-pci", "ftdi_sio", "vsock_loopback", "virtio_pci", "virtio_console", "can-isotp", "vcan"]
 PAGE = b"<!doctype html><title>A device</title>\n"
 
 

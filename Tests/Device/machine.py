@@ -90,9 +90,12 @@ def command(folder, kernel, initramfs, disk):
     control = [*socket("shell"), "-device", "pci-serial,chardev=shell", *socket("monitor")]
     control += ["-mon", "monitor,mode=control"]
     usb = ["-device", "qemu-xhci", "-chardev", "pty,id=adapter", "-chardev", "null,id=other"]
+    # A serial port between the device and this machine, without a UART.
+    virtio = ["-device", "virtio-serial-pci", *socket("virtio")]
+    virtio += ["-device", "virtserialport,chardev=virtio,name=org.byway.link"]
     # Writes to the disk are dropped at the end.
     disks = ["-drive", f"file={disk},format=raw,if=virtio,snapshot=on"] if disk else []
-    parts = [machine, nothing_else, boot, first, second, control, usb, disks]
+    parts = [machine, nothing_else, boot, first, second, control, usb, virtio, disks]
     return [PROGRAM, *(str(word) for part in parts for word in part)]
 
 

@@ -3,7 +3,7 @@ import BywayLibC
 import BywayPrimitives
 
 /// The reason why a port could not be opened, with a message for the user.
-enum SerialFailure: Error {
+enum SerialFailure: DeviceFailure {
   /// The file does not exist, or has no device.
   case missing(String)
   case noAdapter(USBPattern)
@@ -13,7 +13,6 @@ enum SerialFailure: Error {
   /// The port is unusable until the address or the device is changed: "/dev/null is not a terminal".
   case unusable(String, String)
 
-  /// Whether the port may appear later.
   var isAbsence: Bool {
     switch self {
     case .missing, .noAdapter: true

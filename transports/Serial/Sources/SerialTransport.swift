@@ -37,7 +37,12 @@ public struct SerialTransport: Transport {
   }
 
   public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
-    try await bywayErrors { try await PortWatch(opener: opener(for: address, context)).listen(on: address) }
+    try await bywayErrors {
+      let opener = try opener(for: address, context)
+      return try await DeviceWatch(device: "\(opener.address.device)", logger: context.logger) {
+        try await opener.open(to: $0)
+      }.listen(on: address)
+    }
   }
 
   private func opener(for address: LinkAddress, _ context: LinkContext) throws -> ChannelOpener {

@@ -1,25 +1,37 @@
-import Byway
-import Logging
-import NIOCore
+package import Logging
+package import NIOCore
 
-/// The listening side: it opens one channel after another, each as soon as the device can be opened.
+/// The listening side of a medium without connections: it opens one channel after another, each as soon as the device can be opened.
 ///
-/// It looks four times a second. The kernel would report a new device file, but not when udev has finished its setup. The name
-/// of a pseudo-terminal does not disappear.
-struct PortWatch: Sendable {
-  static let interval = Duration.milliseconds(250)
+/// It looks four times a second. The kernel would report a new device file, but not when udev has finished its setup, and the name of a
+/// device need not disappear.
+package struct DeviceWatch: Sendable {
+  package static let interval = Duration.milliseconds(250)
 
-  let opener: ChannelOpener
+  private let device: String
+  private let logger: Logger
+  private let open: @Sendable (ChannelQueue) async throws -> any Channel
 
-  /// - Throws: ``SerialFailure`` if waiting would not help.
-  func listen(on address: LinkAddress) async throws -> any Listener {
+  /// - Parameters:
+  ///   - device: the device in messages.
+  ///   - open: opens the device as a channel, which enters the queue. Throws a ``DeviceFailure``.
+  package init(
+    device: String, logger: Logger, open: @escaping @Sendable (ChannelQueue) async throws -> any Channel
+  ) {
+    self.device = device
+    self.logger = logger
+    self.open = open
+  }
+
+  /// - Throws: ``DeviceFailure`` if waiting would not help.
+  package func listen(on address: LinkAddress) async throws -> any Listener {
     let queue = ChannelQueue(limit: 1)
     let unavailableReason = UnavailableReason()
-    var waiting = Waiting(opener.address.device, unavailableReason, opener.logger)
+    var waiting = Waiting(device, unavailableReason, logger)
     var first: (any Channel)?
     do {
-      first = try await opener.open(to: queue)
-    } catch let failure as SerialFailure where failure.isAbsence {
+      first = try await open(queue)
+    } catch let failure as any DeviceFailure where failure.isAbsence {
       waiting.goOn(failure, atOnce: true)
     }
     let watch = Task { [first, waiting] in await run(first, waiting, queue) }
@@ -38,7 +50,7 @@ struct PortWatch: Sendable {
       // Wait before each attempt, so that a line that ends at once does not cause a busy loop.
       do { try await Task.sleep(for: Self.interval) } catch { break }
       do {
-        channel = try await opener.open(to: queue)
+        channel = try await open(queue)
         waiting.end()
       } catch {
         channel = nil
@@ -52,13 +64,13 @@ struct PortWatch: Sendable {
 /// Logs the reason for the wait once, and only if it persists until the next attempt: a new device gets its permissions a
 /// moment after its name.
 private struct Waiting {
-  private let device: SerialAddress.Device
+  private let device: String
   private let unavailableReason: UnavailableReason
   private let logger: Logger
   private var seen: String?
   private var said: String?
 
-  init(_ device: SerialAddress.Device, _ unavailableReason: UnavailableReason, _ logger: Logger) {
+  init(_ device: String, _ unavailableReason: UnavailableReason, _ logger: Logger) {
     self.device = device
     self.unavailableReason = unavailableReason
     self.logger = logger
@@ -66,8 +78,8 @@ private struct Waiting {
 
   /// Records a failed attempt. No error ends the wait.
   mutating func goOn(_ error: any Error, atOnce: Bool = false) {
-    let failure = error as? SerialFailure
-    // The message contains the list of other ports, which changes while an adapter comes and goes.
+    let failure = error as? any DeviceFailure
+    // The message may contain a list of other devices, which changes while an adapter comes and goes.
     let reason = failure.map { $0.isAbsence ? "absent" : $0.message } ?? "\(error)"
     unavailableReason.text = failure?.message ?? reason
     if atOnce || reason == seen, reason != said {
