@@ -1,6 +1,7 @@
 import BywayCommand
 import DescriptorTransport
 import LoopbackTransport
+import MQTTTransport
 import ProcessTransport
 import SSHTransport
 import SerialTransport
@@ -16,7 +17,7 @@ import WebSocketTransport
       UnixTransport(), TCPTransport(), TLSTransport(), SSHTransport(), SerialTransport(), StdioTransport(),
       ExecTransport(), LoopbackTransport(), DescriptorTransport(), VSockTransport(),
       WebSocketTransport(over: TCPTransport()),
-      WebSocketTransport(over: TLSTransport()),
+      WebSocketTransport(over: TLSTransport()), MQTTTransport(), MQTTTransport(isSecure: true),
     ])
   }
 }
