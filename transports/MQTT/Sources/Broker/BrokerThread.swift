@@ -170,10 +170,23 @@ final class BrokerThread: @unchecked Sendable {
     let events = Int32(descriptors[1].revents)
     var result: Int32 = 0
     if events & POLLOUT != 0 { result = library.write(client, 1) }
-    if result == 0, events & (POLLIN | POLLERR | POLLHUP) != 0 { result = library.read(client, 1) }
+    if result == 0, events & (POLLIN | POLLERR | POLLHUP) != 0 {
+      result = library.read(client, 1)
+      acknowledgeAtOnce(socket)
+    }
     if result == 0 { result = library.keepUp(client) }
     if result != 0 || ending != nil { return ending ?? end(of: result) }
     return isOpen ? executeCommands(client) : closeBeforeOpen()
+  }
+
+  /// Acknowledges received packets without the usual delay of 40 ms. Brokers that use Nagle's algorithm, as mosquitto does by default, wait
+  /// for that before they send the next small packet. The kernel resets the option by itself (tcp(7)).
+  private func acknowledgeAtOnce(_ socket: Int32) {
+    #if os(Linux)
+      var isOn: Int32 = 1
+      _ = setsockopt(
+        socket, Int32(IPPROTO_TCP), Int32(TCP_QUICKACK), &isOn, socklen_t(MemoryLayout<Int32>.size))
+    #endif
   }
 
   private func takeCommands() -> [Command] {

@@ -13,7 +13,7 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
   /// The time for an announcement to arrive after its topic was subscribed to.
   private static let announcementLimit = TimeAmount.seconds(1)
   /// The time that a gateway without a connection to the broker has to come back.
-  private static let absenceLimit = TimeAmount.seconds(5)
+  private static let absenceLimit = TimeAmount.seconds(3)
   /// The pauses between attempts to connect to the broker again.
   private static let pauses = (first: TimeAmount.milliseconds(200), last: TimeAmount.seconds(2))
   /// The time limit of such an attempt.
