@@ -18,6 +18,25 @@ extension EndToEnd {
 
     private var link: String { "mqtt://127.0.0.1:\(broker.port)/byway/sensor1" }
 
+    /// Downloads ten mebibytes, and kills and starts the broker when the first has arrived.
+    private func expectDownload(from url: String) async throws {
+      let path = "/noise?size=\(10 << 20)&seed=3"
+      let digest = try await Curl.digest("--unix-socket", folder["o"], "http://origin\(path)")
+      let file = folder["download"]
+      async let download = Program.curl.run(["-q", "-sS", "--limit-rate", "4M", "-o", file, url + path])
+      #expect(
+        try await eventually {
+          let size = try? FileManager.default.attributesOfItem(atPath: file)[.size] as? Int
+          return size ?? 0 > 1 << 20
+        })
+      await broker.kill()
+      let successor = try await broker.successor()
+      #expect(try await download.exitCode == 0)
+      #expect(try await Curl.digest("file://\(file)") == digest)
+      #expect(try await Curl.fetch("\(url)/").text == "hello, byway\n")
+      await successor.stop()
+    }
+
     private func gateway() async throws -> BywayProcess {
       try await BywayProcess.gateway(["--link", link, "--origin", "\(origin.endpoint)"])
     }
@@ -53,22 +72,29 @@ extension EndToEnd {
     func brokerRestart() async throws {
       let (gateway, proxy) = (try await gateway(), try await proxy())
       let url = try "http://\(proxy.endpoint())"
-      let path = "/noise?size=\(10 << 20)&seed=3"
-      let digest = try await Curl.digest("--unix-socket", folder["o"], "http://origin\(path)")
-      let file = folder["download"]
-      async let download = Program.curl.run(["-q", "-sS", "--limit-rate", "4M", "-o", file, url + path])
-      #expect(
-        try await eventually {
-          let size = try? FileManager.default.attributesOfItem(atPath: file)[.size] as? Int
-          return size ?? 0 > 1 << 20
-        })
-      await broker.kill()
-      let successor = try await broker.successor()
-      #expect(try await download.exitCode == 0)
-      #expect(try await Curl.digest("file://\(file)") == digest)
-      #expect(await proxy.process.stop() == .code(0))
-      #expect(await gateway.process.stop() == .code(0))
-      await successor.stop()
+      try await expectDownload(from: url)
+      _ = (await proxy.process.stop(), await gateway.process.stop())
+    }
+
+    @Test("a transfer through two bridged brokers continues after one of them was killed and started again")
+    func bridge() async throws {
+      let second = try await MosquittoServer(
+        in: folder,
+        """
+        allow_anonymous true
+        connection first
+        address 127.0.0.1:\(broker.port)
+        topic byway/# both 0
+        restart_timeout 1
+        """)
+      let gateway = try await gateway()
+      let proxy = try await BywayProcess.proxy(
+        ["--link", "mqtt://127.0.0.1:\(second.port)/byway/sensor1", "--listen", "127.0.0.1:0"])
+      let url = try "http://\(proxy.endpoint())"
+      #expect(try await eventually { try await Curl.fetch("\(url)/").text == "hello, byway\n" })
+      try await expectDownload(from: url)
+      _ = (await proxy.process.stop(), await gateway.process.stop())
+      await second.stop()
     }
 
     @Test("requests fail soon with a clear error after the gateway was killed, and a new gateway answers")
