@@ -9,7 +9,7 @@ import TransportTestSupport
 
 @testable import MQTTTransport
 
-@Suite("Links over an MQTT broker") struct MQTTLinkTests {
+@Suite("Links over an MQTT broker", .timeLimit(.minutes(1))) struct MQTTLinkTests {
   private let folder: TemporaryFolder
   private let transport = MQTTTransport()
 
