@@ -104,6 +104,17 @@ import Testing
     #expect(table.admit(.random(), at: start) == .admitted)
   }
 
+  @Test("pauses before new connections are random, and grow up to two seconds")
+  func pauses() {
+    var pause = ReconnectPause()
+    for longest in [200, 400, 800, 1600, 2000, 2000] as [Int64] {
+      let range = TimeAmount.milliseconds(longest / 2)...TimeAmount.milliseconds(longest)
+      #expect(range.contains(pause.next()))
+    }
+    pause.reset()
+    #expect(pause.next() <= .milliseconds(200))
+  }
+
   @Test("messages fit into the broker's packets, and have at most 64 KiB")
   func messageLimit() {
     #expect(BrokerThread.messageLimit(packetLimit: Int(UInt32.max)) == 65_536)

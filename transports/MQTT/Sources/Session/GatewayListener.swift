@@ -17,8 +17,7 @@ final class GatewayListener: @unchecked Sendable {
 
   /// The time that a session has to open.
   private static let openingLimit = TimeAmount.seconds(10)
-  /// The pauses between attempts to connect to the broker again.
-  private static let pauses = (first: TimeAmount.milliseconds(200), last: TimeAmount.seconds(5))
+  /// The time limit of an attempt to connect to the broker again.
   private static let patience = TimeAmount.seconds(10)
   /// The pause before an announcement is repeated that another program has replaced.
   private static let repetition = TimeAmount.seconds(1)
@@ -40,7 +39,7 @@ final class GatewayListener: @unchecked Sendable {
   private var sessions: [SessionName: GatewaySession] = [:]
   private var openings = OpeningTable()
   private var refusals = SparseLog()
-  private var pause = GatewayListener.pauses.first
+  private var pause = ReconnectPause()
   private var isRepeating = false
   /// The run of another gateway whose announcement was found before this one announced itself.
   private var rival: SessionName?
@@ -66,6 +65,7 @@ final class GatewayListener: @unchecked Sendable {
     let broker = BrokerConnection(
       on: eventLoop, received: { self.received($0) }, ended: { self.brokerLost($0) })
     self.broker = broker
+    rival = nil
     let (target, topics) = (target, target.topics)
     return broker.open(settings, by: deadline).flatMapErrorThrowing { throw MQTTFailure.connecting(to: target, $0) }
       .flatMap {
@@ -134,9 +134,8 @@ final class GatewayListener: @unchecked Sendable {
 
   private func reconnect() {
     guard phase != .closed else { return }
-    eventLoop.assumeIsolated().scheduleTask(in: pause) {
+    eventLoop.assumeIsolated().scheduleTask(in: pause.next()) {
       guard self.phase != .closed else { return }
-      self.pause = min(self.pause * 2, Self.pauses.last)
       self.start(by: .now() + Self.patience).assumeIsolated().whenComplete { result in
         self.reconnected(result)
       }
@@ -146,7 +145,7 @@ final class GatewayListener: @unchecked Sendable {
   private func reconnected(_ result: Result<Void, any Error>) {
     switch result {
     case .success:
-      pause = Self.pauses.first
+      pause.reset()
       reason.withLock { $0 = nil }
       logger.notice("The broker is reached again", metadata: ["link": "\(target.address)"])
       if let broker { for session in sessions.values { session.attach(to: broker) } }

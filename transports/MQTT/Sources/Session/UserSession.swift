@@ -14,9 +14,9 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
   private static let announcementLimit = TimeAmount.seconds(1)
   /// The time that a gateway without a connection to the broker has to come back.
   private static let absenceLimit = TimeAmount.seconds(3)
-  /// The pauses between attempts to connect to the broker again.
-  private static let pauses = (first: TimeAmount.milliseconds(200), last: TimeAmount.seconds(2))
-  /// The time limit of such an attempt.
+  /// The time that a gateway has after this end has lost the broker and reached it again: the gateway has probably lost it, too.
+  private static let returnLimit = TimeAmount.seconds(10)
+  /// The time limit of an attempt to connect to the broker again.
   private static let patience = TimeAmount.seconds(5)
 
   private let target: MQTTTarget
@@ -35,7 +35,7 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
   /// The run of the gateway that the session is with.
   private var run: SessionName?
   private var absence: Scheduled<Void>?
-  private var pause = UserSession.pauses.first
+  private var pause = ReconnectPause()
   private var isOver = false
   private(set) var unavailableReason: String?
 
@@ -126,7 +126,7 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
     do {
       try driver.attach(medium)
       unavailableReason = nil
-      pause = Self.pauses.first
+      pause.reset()
     } catch {
       medium.close(promise: nil)
     }
@@ -144,7 +144,7 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
     }
   }
 
-  private func presenceChanged() {
+  private func presenceChanged(limit: TimeAmount = UserSession.absenceLimit) {
     guard let run, !isOver else { return }
     switch presence {
     case .present(run), .leaving(run):
@@ -153,7 +153,7 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
       fail(MQTTFailure.gatewayRestarted(target.address))
     case .absent, nil:
       guard absence == nil else { return }
-      absence = eventLoop.assumeIsolated().scheduleTask(in: Self.absenceLimit) {
+      absence = eventLoop.assumeIsolated().scheduleTask(in: limit) {
         self.fail(MQTTFailure.gatewayLeft(self.target.address))
       }
     case .foreign: break
@@ -210,10 +210,8 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
 
   func lineLost() {
     guard !isOver else { return }
-    let attempt = eventLoop.assumeIsolated()
-    attempt.scheduleTask(in: pause) {
+    eventLoop.assumeIsolated().scheduleTask(in: pause.next()) {
       guard !self.isOver else { return }
-      self.pause = min(self.pause * 2, Self.pauses.last)
       self.connect(by: .now() + Self.patience).assumeIsolated().whenComplete { result in
         self.reconnected(result)
       }
@@ -227,7 +225,7 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
       logger.notice("The broker is reached again", metadata: ["link": "\(target.address)"])
       attach(to: broker)
       // Without an announcement by now, the gateway has to come back in time.
-      presenceChanged()
+      presenceChanged(limit: Self.returnLimit)
     case .failure(let error):
       unavailableReason = "\(error)"
       logger.debug("The broker is not reached", metadata: ["link": "\(target.address)", "reason": "\(error)"])
