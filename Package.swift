@@ -66,7 +66,7 @@ let package = Package(
     "BywayWebSocket", "BywayURLSession", "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport",
     "SerialTransport",
     "SSHTransport", "LoopbackTransport", "DescriptorTransport", "VSockTransport", "WebSocketTransport",
-    "VirtioTransport", "CANTransport",
+    "VirtioTransport", "CANTransport", "MQTTTransport",
   ].map { .library(name: $0, targets: [$0]) } + [
     .library(name: "BywayTesting", targets: ["BywayTesting", "BywayLineDevices", "BywayLineEmulation"]),
     .executable(name: "byway", targets: ["byway"]),
@@ -211,6 +211,11 @@ let package = Package(
       [
         "Byway", "BywayHTTP1Session", "BywayHTTPWire", "BywayPrimitives", nioCore, nioPosix, nioWebSocket,
       ]),
+    // Declarations only: libmosquitto is loaded at run time, by programs that have such links.
+    .systemLibrary(name: "CBywayMosquitto"),
+    transport(
+      "MQTT", "MQTTTransport",
+      ["Byway", "BywayLibC", "BywayLineLayer", "BywayPrimitives", "CBywayMosquitto", nioCore, nioPosix, logging]),
 
     // The command.
     source(
@@ -227,7 +232,7 @@ let package = Package(
       dependencies: [
         "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport", "SerialTransport", "SSHTransport",
         "LoopbackTransport", "DescriptorTransport", "VSockTransport", "WebSocketTransport",
-        "VirtioTransport", "CANTransport",
+        "VirtioTransport", "CANTransport", "MQTTTransport",
       ],
       swiftSettings: settings),
 
@@ -446,11 +451,17 @@ let package = Package(
       ],
       path: "transports/WebSocket/Tests"),
     tests(
+      "MQTTTransportTests",
+      [
+        "Byway", "MQTTTransport", "TransportTestSupport", "TestPeers", "TestTools", nioCore, nioPosix, logging,
+      ],
+      path: "transports/MQTT/Tests"),
+    tests(
       "TransportMatrixTests",
       [
         "Byway", "BywayTesting", "TransportTestSupport", "TestPeers", "StdioEcho", "UnixTransport", "TCPTransport",
-        "ProcessTransport", "SSHTransport", "LoopbackTransport", "WebSocketTransport", "TestTools", nioCore, nioPosix,
-        nioEmbedded, logging,
+        "ProcessTransport", "SSHTransport", "LoopbackTransport", "MQTTTransport", "WebSocketTransport", "TestTools",
+        nioCore, nioPosix, nioEmbedded, logging,
       ]),
     tests(
       "BywayDoctorTests",

@@ -2,6 +2,7 @@ import BywayCommand
 import CANTransport
 import DescriptorTransport
 import LoopbackTransport
+import MQTTTransport
 import ProcessTransport
 import SSHTransport
 import SerialTransport
@@ -19,7 +20,7 @@ import WebSocketTransport
       ExecTransport(), LoopbackTransport(), DescriptorTransport(), VSockTransport(),
       VirtioTransport(), CANTransport(),
       WebSocketTransport(over: TCPTransport()),
-      WebSocketTransport(over: TLSTransport()),
+      WebSocketTransport(over: TLSTransport()), MQTTTransport(), MQTTTransport(isSecure: true),
     ])
   }
 }

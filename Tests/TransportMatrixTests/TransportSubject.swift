@@ -2,6 +2,7 @@ import Byway
 import BywayTesting
 import Foundation
 import LoopbackTransport
+import MQTTTransport
 import ProcessTransport
 import SSHTransport
 import TCPTransport
@@ -17,7 +18,7 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let withKit: @Sendable (_ body: (TransportCompatibility) async throws -> Void) async throws -> Void
 
-  static let all = [unix, tcp, tls, ws, wss, loopback, line, exec, stdio, sshPort, sshSocket, sshCommand]
+  static let all = [unix, tcp, tls, ws, wss, mqtt, mqtts, loopback, line, exec, stdio, sshPort, sshSocket, sshCommand]
 
   static let unix = TransportSubject(testDescription: "unix") { body in
     try await withTemporaryFolder { folder in
@@ -80,6 +81,44 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
     kit.silent = try LinkAddress("wss://127.0.0.1:\(silent.port)/byway?\(keys)")
     try await body(kit)
     withExtendedLifetime((authority, silent, refusing)) {}
+  }
+
+  static let mqtt = TransportSubject(testDescription: "mqtt") { body in
+    let broker = try await MosquittoServer(in: TemporaryFolder())
+    let silent = try SilentPort()
+    let refusing = try UnusedPort()
+    var kit = TransportCompatibility(
+      MQTTTransport(),
+      // A new topic for each check, so that a session meant for one listener does not reach its successor.
+      farEnd: .listener { try LinkAddress("mqtt://127.0.0.1:\(broker.port)/kit/\(UInt32.random(in: 0 ... .max))") })
+    kit.refusing = try LinkAddress("mqtt://127.0.0.1:\(refusing.port)/kit")
+    kit.silent = try LinkAddress("mqtt://127.0.0.1:\(silent.port)/kit")
+    kit.bulkByteCount = 1 << 23
+    kit.linksAtOnce = 16
+    kit.stepLimit = .seconds(30)
+    try await body(kit)
+    await broker.stop()
+    withExtendedLifetime((silent, refusing)) {}
+  }
+
+  static let mqtts = TransportSubject(testDescription: "mqtts") { body in
+    let certificates = try await Certificates()
+    let broker = try await MosquittoServer(in: TemporaryFolder(), certificates: certificates)
+    let silent = try SilentPort()
+    let refusing = try UnusedPort()
+    let keys = "ca=\(certificates.authority)&\(certificates.client.options)"
+    let port = broker.securePort ?? 0
+    var kit = TransportCompatibility(
+      MQTTTransport(isSecure: true),
+      farEnd: .listener { try LinkAddress("mqtts://127.0.0.1:\(port)/kit/\(UInt32.random(in: 0 ... .max))?\(keys)") })
+    kit.refusing = try LinkAddress("mqtts://127.0.0.1:\(refusing.port)/kit?\(keys)")
+    kit.silent = try LinkAddress("mqtts://127.0.0.1:\(silent.port)/kit?\(keys)")
+    kit.bulkByteCount = 1 << 23
+    kit.linksAtOnce = 16
+    kit.stepLimit = .seconds(30)
+    try await body(kit)
+    await broker.stop()
+    withExtendedLifetime((certificates, silent, refusing)) {}
   }
 
   static let loopback = TransportSubject(testDescription: "loopback") { body in

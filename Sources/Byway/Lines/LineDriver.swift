@@ -1,14 +1,14 @@
-import BywayLineLayer
-import Logging
-import NIOCore
+package import BywayLineLayer
+package import Logging
+package import NIOCore
 
 /// Moves bytes between a line, which may disconnect and reconnect, a ``LineLayer``, which makes all decisions, and the channel of the
 /// session over it.
 ///
 /// Lives on one event loop.
-final class LineDriver: StreamCarrier {
+package final class LineDriver: StreamCarrier {
   /// The owner of sessions and lines. Called on the event loop.
-  protocol Delegate: AnyObject {
+  package protocol Delegate: AnyObject {
     /// A session can be used. The channel is not active yet.
     func sessionOpened(_ channel: StreamChannel)
     /// - Returns: when the session's channel may be closed after a normal end. Where that includes the release of the line, a process that
@@ -23,10 +23,10 @@ final class LineDriver: StreamCarrier {
   /// The maximum number of bytes given to a line that is not paced before it has taken them.
   private static let unpacedBurst = 64 * 1024
 
-  let address: LinkAddress
-  let eventLoop: any EventLoop
-  var delegate: (any Delegate)?
-  private(set) var layer: LineLayer
+  package let address: LinkAddress
+  package let eventLoop: any EventLoop
+  package var delegate: (any Delegate)?
+  package private(set) var layer: LineLayer
   /// `nil` after a frame was received.
   private(set) var unframed: UnframedOutput? = UnframedOutput()
   private let logger: Logger
@@ -41,7 +41,7 @@ final class LineDriver: StreamCarrier {
   private var isPumpNeeded = false
   private lazy var timer = LazyTimer(on: eventLoop) { [unowned self] in timerFired() }
 
-  init(_ layer: LineLayer, address: LinkAddress, on eventLoop: any EventLoop, logger: Logger) {
+  package init(_ layer: LineLayer, address: LinkAddress, on eventLoop: any EventLoop, logger: Logger) {
     self.layer = layer
     framesBefore = layer.statistics.receivedFrames
     self.address = address
@@ -55,7 +55,7 @@ final class LineDriver: StreamCarrier {
 
   /// Continues with this channel, which replaces the current one.
   /// - Throws: if it has closed already; then nothing has changed.
-  func attach(_ channel: any Channel) throws {
+  package func attach(_ channel: any Channel) throws {
     try channel.pipeline.syncOperations.addHandler(LineHandler(self))
     if let line { dropped(line) }
     line = channel
@@ -68,7 +68,7 @@ final class LineDriver: StreamCarrier {
   /// Releases the line.
   /// - Returns: when its channel has closed.
   @discardableResult
-  func detach() -> EventLoopFuture<Void> {
+  package func detach() -> EventLoopFuture<Void> {
     guard let line else { return eventLoop.makeSucceededVoidFuture() }
     dropped(line)
     return line.closeFuture
@@ -111,23 +111,23 @@ final class LineDriver: StreamCarrier {
 
   // MARK: The session
 
-  func open(session id: UInt32) {
+  package func open(session id: UInt32) {
     layer.open(session: id, at: now)
     pump()
   }
 
   /// Aborts the session, if there is one.
-  func abort() {
+  package func abort() {
     layer.abort(at: now)
     pump()
   }
 
   // MARK: StreamCarrier
 
-  var room: Int { isWriting ? 0 : layer.room(at: now) }
-  var backlog: Int { layer.pendingBytes }
-  var lineStatistics: LineStatistics? { layer.statistics }
-  var interruption: LineInterruption? {
+  package var room: Int { isWriting ? 0 : layer.room(at: now) }
+  package var backlog: Int { layer.pendingBytes }
+  package var lineStatistics: LineStatistics? { layer.statistics }
+  package var interruption: LineInterruption? {
     layer.interruption.map {
       LineInterruption(since: .uptimeNanoseconds($0.since), cause(of: $0))
     }
@@ -138,36 +138,36 @@ final class LineDriver: StreamCarrier {
     return if case .silent = interruption { .silent } else { .lost(reason: nil) }
   }
 
-  var arrivalBegan: NIODeadline? { layer.latestArrivalBegan.map { .uptimeNanoseconds($0) } }
+  package var arrivalBegan: NIODeadline? { layer.latestArrivalBegan.map { .uptimeNanoseconds($0) } }
 
-  func follow(_ bytes: Range<UInt64>) {
+  package func follow(_ bytes: Range<UInt64>) {
     layer.follow(bytes)
   }
 
-  func forgo(after count: UInt64) {
+  package func forgo(after count: UInt64) {
     layer.forgo(after: count)
     pump()
   }
 
-  func write(_ bytes: ByteBuffer) {
+  package func write(_ bytes: ByteBuffer) {
     bytes.withUnsafeReadableBytes { layer.send($0) }
   }
 
-  func flush() {
+  package func flush() {
     pump()
   }
 
-  func consumed(_ count: Int) {
+  package func consumed(_ count: Int) {
     layer.consumed(count, at: now)
     pump()
   }
 
-  func closeOutput() {
+  package func closeOutput() {
     layer.finish()
     pump()
   }
 
-  func close() {
+  package func close() {
     layer.close(at: now)
     pump()
   }

@@ -19,6 +19,9 @@ package struct Program: Sendable {
   package static let openssl = Program(name: "openssl", package: "openssl")
   package static let groff = Program(name: "groff", package: "groff-base")
   package static let prometheus = Program(name: "prometheus", package: "prometheus")
+  package static let mosquitto = Program(
+    name: "mosquitto", package: "mosquitto", preferred: ["/usr/sbin/mosquitto"])
+  package static let mosquittoPassword = Program(name: "mosquitto_passwd", package: "mosquitto")
   package static let promtool = Program(name: "promtool", package: "prometheus")
   package static let bash = Program(name: "bash", package: "bash")
   package static let dash = Program(name: "dash", package: "dash")

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Links over an MQTT broker next to plain TCP, on loopback.
+
+    python3 Benchmarks/mqtt.py --byway .build/release/byway
+
+Needs mosquitto, nginx-light and curl. For each link a new gateway and a new proxy serve files of nginx. The columns are the medians of
+downloads and uploads in MiB/s, the median and the 99th percentile of GET requests for 1 KiB in milliseconds, over one connection to the proxy,
+and the processor time of gateway, proxy and broker for each downloaded MiB.
+"""
+import argparse
+import contextlib
+import http.client
+import os
+import pathlib
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+
+MEBIBYTE = 1 << 20
+
+
+def main():
+    options = parse()
+    with tempfile.TemporaryDirectory(prefix="byway-mqtt-") as name, contextlib.ExitStack() as running:
+        bench = Bench(options, pathlib.Path(name), running)
+        print(f"{'link':8} {'down MiB/s':>11} {'up MiB/s':>9} {'GET ms':>8} {'p99 ms':>8} {'CPU ms/MiB':>11}")
+        for link in ["tcp", "mqtt"]:
+            down, up, median, late, cpu = bench.measure(link)
+            print(f"{link:8} {down:11.1f} {up:9.1f} {median:8.2f} {late:8.2f} {cpu:11.1f}")
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--byway", metavar="PATH", required=True, help="the command, built for release")
+    parser.add_argument("--size", type=int, default=64, help="of the file in MiB (default: 64)")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--requests", type=int, default=500)
+    return parser.parse_args()
+
+
+class Bench:
+    def __init__(self, options, folder, running):
+        self.options, self.folder, self.running = options, folder, running
+        files = folder / "files"
+        files.mkdir()
+        files.chmod(0o755)
+        folder.chmod(0o755)
+        (files / "file").write_bytes(os.urandom(MEBIBYTE) * options.size)
+        (files / "small").write_bytes(os.urandom(1024))
+        self.origin, self.broker = free_port(), free_port()
+        self.start_nginx(files)
+        (folder / "mosquitto.conf").write_text(f"user root\nlistener {self.broker} 127.0.0.1\nallow_anonymous true\n")
+        self.mosquitto = self.start(["/usr/sbin/mosquitto", "-c", folder / "mosquitto.conf"], self.broker)
+
+    def start_nginx(self, files):
+        folder = self.folder
+        temporary = "\n".join(f"{kind}_temp_path {folder}/{kind};" for kind in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"])
+        (folder / "nginx.conf").write_text(f"""
+          user root;
+          worker_processes 1;
+          pid {folder}/nginx.pid;
+          error_log stderr crit;
+          events {{ worker_connections 256; }}
+          http {{
+            access_log off;
+            client_max_body_size 0;
+            {temporary}
+            server {{
+              listen 127.0.0.1:{self.origin};
+              root {files};
+              location /sink {{ proxy_pass http://127.0.0.1:{self.origin}/small; proxy_method GET; proxy_pass_request_body off; }}
+            }}
+          }}""")
+        self.start(["/usr/sbin/nginx", "-c", folder / "nginx.conf", "-p", folder, "-e", "stderr", "-g", "daemon off;"], self.origin)
+
+    def start(self, command, port=None):
+        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.running.callback(stop, process)
+        if port:
+            wait_for(port, process)
+        return process
+
+    def measure(self, link):
+        port = free_port()
+        address = f"tcp://127.0.0.1:{free_port()}" if link == "tcp" else f"mqtt://127.0.0.1:{self.broker}/bench/device"
+        gateway = self.start([self.options.byway, "gateway", "--link", address, "--origin", f"http://127.0.0.1:{self.origin}"])
+        proxy = self.start([self.options.byway, "proxy", "--link", address, "--listen", f"127.0.0.1:{port}"], port)
+        url = f"http://127.0.0.1:{port}"
+        curl("--retry", "20", "--retry-all-errors", "--retry-delay", "1", f"{url}/small")
+        counted = [gateway, proxy, self.mosquitto]
+        before = sum(map(processor_time, counted))
+        down = [self.options.size / curl(f"{url}/file") for _ in range(self.options.rounds)]
+        cpu = (sum(map(processor_time, counted)) - before) / self.options.rounds / self.options.size * 1000
+        up = [self.options.size / curl("-T", self.folder / "files/file", f"{url}/sink") for _ in range(self.options.rounds)]
+        times = requests(port, self.options.requests)
+        for process in [proxy, gateway]:
+            stop(process)
+        return statistics.median(down), statistics.median(up), statistics.median(times), times[int(len(times) * 0.99)], cpu
+
+
+def curl(*arguments):
+    """Returns the seconds of a transfer."""
+    command = ["curl", "-q", "-sSf", "--noproxy", "", "-o", "/dev/null", "-w", "%{time_total}", *map(str, arguments)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout)
+
+
+def requests(port, count):
+    """Returns the sorted times of small requests in milliseconds."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    times = []
+    for _ in range(count):
+        start = time.perf_counter()
+        connection.request("GET", "/small")
+        assert len(connection.getresponse().read()) == 1024
+        times.append((time.perf_counter() - start) * 1000)
+    connection.close()
+    return sorted(times)
+
+
+def processor_time(process):
+    columns = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(columns[11]) + int(columns[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for(port, process):
+    for _ in range(200):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        if process.poll() is not None:
+            raise SystemExit(f"{process.args[0]} ended with {process.returncode}")
+        time.sleep(0.05)
+    raise SystemExit(f"nothing listens on port {port}")
+
+
+def stop(process):
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+if __name__ == "__main__":
+    main()

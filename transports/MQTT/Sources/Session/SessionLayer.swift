@@ -1,0 +1,25 @@
+import BywayLineLayer
+import NIOCore
+
+/// The settings of the line layer over a broker.
+enum SessionLayer {
+  private static var configuration: LineLayerConfiguration {
+    var configuration = LineLayerConfiguration.defaults
+    configuration.largestPayload = 8 << 10
+    // It limits what one session leaves in a broker whose reader is slow.
+    configuration.window = 256 << 10
+    // TCP detects damaged bytes.
+    configuration.correction = 0
+    return configuration
+  }
+
+  static func dialer() -> LineLayer {
+    LineLayer(.dialer, configuration: configuration, at: NIODeadline.now().uptimeNanoseconds)
+  }
+
+  static func listener() -> LineLayer {
+    LineLayer(
+      .listener(incarnation: .random(in: 1 ... .max)), configuration: configuration,
+      at: NIODeadline.now().uptimeNanoseconds)
+  }
+}
