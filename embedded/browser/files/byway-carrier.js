@@ -97,9 +97,10 @@ export class Carrier {
 
   /** Returns bytes that have arrived, or an empty array. */
   take() {
-    const count = this.#checked(this.#line.read(this.#buffer.length));
-    if (count) this.turn();
-    return this.#buffer.slice(0, count);
+    // A frame that becomes due takes the buffer.
+    const bytes = this.#buffer.slice(0, this.#checked(this.#line.read(this.#buffer.length)));
+    if (bytes.length) this.turn();
+    return bytes;
   }
 
   /** Returns how many of the bytes were taken. */

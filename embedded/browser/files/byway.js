@@ -336,7 +336,9 @@ class Connection {
 
   /** Whether another exchange can begin: the session is open, and nothing has arrived that was not asked for. */
   get isUsable() {
-    return this.#isMine && this.#error === null && this.input.isEmpty && !this.#carrier.hasEnded && this.#carrier.take().length === 0;
+    const isIdle = this.#isMine && this.#error === null && this.input.isEmpty;
+    // The peer's end is known only when all before it was taken.
+    return isIdle && this.#carrier.take().length === 0 && !this.#carrier.hasEnded;
   }
 
   get #isMine() {

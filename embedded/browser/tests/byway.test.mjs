@@ -99,6 +99,14 @@ describe("a line", { concurrency: 3 }, () => {
     });
   });
 
+  test("that is paced carries both directions at the same time", async () => {
+    await using(service(), { baud: 230400, connection: { baudRate: 230400 } }, async (device) => {
+      const body = bytesFor(40000, 3);
+      const response = await device.fetch("/echo", { method: "POST", body });
+      assert.equal(hash(new Uint8Array(await response.arrayBuffer())), hash(body));
+    });
+  });
+
   test("continues a transfer behind a cut that loses bytes, and behind one that takes the terminal away", async () => {
     await using(service(), { baud: 921600 }, async (device, rig) => {
       for (const [cut, isGone] of [["cut lose", false], ["cut hang-up b", true]]) {
@@ -191,6 +199,13 @@ describe("a request", () => {
     assert.deepEqual(seen.requests.slice(-5), [1, 2, 3, 4, 5].map((i) => `GET /text${i}`));
     assert.equal(seen.sockets.size, before);
     assert.equal(device.status.queue, 0);
+  });
+
+  test("gets its own bytes, among a hundred in a row", async () => {
+    for (let count = 1; count <= 100; count++) {
+      const response = await device.fetch(`/bytes?${count * 7}`);
+      assert.equal(hash(new Uint8Array(await response.arrayBuffer())), hash(bytesFor(count * 7)), `${count}`);
+    }
   });
 
   test("has the response's status, fields and URL", async () => {
@@ -386,6 +401,22 @@ describe("a device", () => {
       assert.equal(await (await device.fetch("/text")).text(), "GET /text");
       restart();
       assert.equal(await (await device.fetch("/text")).text(), "GET /text");
+    });
+  });
+
+  test("that has ended an idle connection gets a POST on another one", async () => {
+    const ended = [];
+    const server = rawServer((socket) => {
+      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx");
+      ended.push(() => socket.end());
+    });
+    await using(server, {}, async (device) => {
+      await (await device.fetch("/")).text();
+      const before = device.status.received;
+      ended[0]();
+      await until(() => device.status.received > before, "the end arrives");
+      assert.equal((await device.fetch("/", { method: "POST", body: "" })).status, 200);
+      assert.equal(ended.length, 2);
     });
   });
 

@@ -8,8 +8,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import tty from "node:tty";
+import { fileURLToPath } from "node:url";
 
 export const BYWAY = process.env.BYWAY ?? "byway";
+const EMULATE = fileURLToPath(new URL("../../emulate", import.meta.url));
 export const DEVICE = process.env.DEVICE ?? "";
 
 /** Waits until a condition holds. */
@@ -93,8 +95,11 @@ export class Rig {
   #children = [];
   #servers = [];
 
-  /** @param faults options of byway line */
-  static async make(server, { baud = 921600, faults = [] } = {}) {
+  /**
+   * @param faults options of byway line
+   * @param board a program for the emulated board, which is the device then
+   */
+  static async make(server, { baud = 921600, faults = [], board } = {}) {
     const rig = new Rig();
     rig.folder = mkdtempSync(join(tmpdir(), "byway-"));
     rig.a = join(rig.folder, "a");
@@ -103,7 +108,7 @@ export class Rig {
     try {
       rig.line = rig.run(BYWAY, ["line", "--baud", `${baud}`, ...faults, rig.a, rig.b]);
       await until(() => existsSync(rig.a) && existsSync(rig.b), "the line appears");
-      rig.device = rig.run(DEVICE, [rig.a, `${baud}`, `${server.port}`]);
+      rig.device = board ? rig.run(EMULATE, [board, rig.a]) : rig.run(DEVICE, [rig.a, `${baud}`, `${server.port}`]);
     } catch (error) {
       await rig.stop();
       throw error;
