@@ -2,14 +2,13 @@
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Chromium } from "./chromium.mjs";
 import { Rig, httpServer, until } from "./rig.mjs";
 import { STAND_IN, site } from "./site.mjs";
 
-const FILES = process.env.FILES ?? join(fileURLToPath(new URL(".", import.meta.url)), "../files");
+const FILES = fileURLToPath(new URL("../../../Sources/BywayBrowserFiles/Site", import.meta.url));
 const SENSOR = process.env.SENSOR ?? "";
 
 /** The service of a device with pages. It counts requests. */
@@ -133,6 +132,16 @@ for (const isolated of [false, true]) {
       assert.equal(await page.deviceValue(forged), 1);
       assert.equal(await page.deviceValue("fetch('/missing').then((r) => r.status)"), 404);
       assert.ok(!seen.includes("GET /forged"));
+    });
+
+    test("is told that the page is open twice, until the other one is closed", async () => {
+      const status = async () => page.deviceValue("fetch('/style.css').then((r) => r.status)");
+      const url = `http://${isolated ? "localhost" : "127.0.0.1"}:${page.site.port}/byway-frame.html`;
+      const { targetId } = await page.browser.call("Target.createTarget", { url });
+      // A browser may give the storage of a frame in a page of another site no part in that of a tab.
+      if (!isolated) await until(async () => (await status()) === 503, "the requests are refused");
+      await page.browser.call("Target.closeTarget", { targetId });
+      await until(async () => (await status()) === 200, "the requests are answered");
     });
 
     test("continues when the device is unplugged and plugged in again", async () => {

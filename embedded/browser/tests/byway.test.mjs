@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import { connect } from "../files/byway.js";
+import { connect } from "../../../Sources/BywayBrowserFiles/Site/byway.js";
 import { Rig, bytesFor, httpServer, rawServer, until } from "./rig.mjs";
 
 const hash = (bytes) => createHash("sha256").update(bytes).digest("hex");
@@ -498,7 +498,10 @@ describe("a response", () => {
     "a body shorter than its length": `${ok}Content-Length: 5\r\n\r\nab`,
   };
   for (const [name, text] of Object.entries(broken)) {
-    test(`with ${name} fails in its body`, async () => assert.rejects((await answered(text)).text(), code("protocol")));
+    test(`with ${name} fails in its body`, async () => {
+      const fails = (error) => code("protocol")(error) && (!/digits/.test(name) || /chunk's size/.test(error.message));
+      await assert.rejects((await answered(text)).text(), fails);
+    });
   }
 
   const accepted = [

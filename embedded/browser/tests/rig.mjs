@@ -1,6 +1,7 @@
 // An emulated line with a device at one end, and a pair of streams at the other.
 
 import { spawn } from "node:child_process";
+import { webcrypto } from "node:crypto";
 import { constants, existsSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createSocketServer } from "node:net";
@@ -9,6 +10,9 @@ import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import tty from "node:tty";
 import { fileURLToPath } from "node:url";
+
+// Node 18 has it in this module only.
+globalThis.crypto ??= webcrypto;
 
 export const BYWAY = process.env.BYWAY ?? "byway";
 const EMULATE = fileURLToPath(new URL("../../emulate", import.meta.url));
