@@ -18,8 +18,21 @@ function show(text, isBad = false) {
 }
 
 function showStatus({ line, session }) {
-  if (line === "down") show("The device is unplugged. Plug it in again.", true);
-  else if (line === "up") show(session === "opening" ? "Connecting…" : "Connected.");
+  if (line !== "up") return;
+  show({ none: "The port is open.", opening: "Connecting…", open: "Connected." }[session]);
+}
+
+/** Opens the port, and shows why it does not open. */
+function opener(port, baudRate) {
+  const open = serialPort(port, { baudRate });
+  return async (signal) => {
+    try {
+      return await open(signal);
+    } catch (error) {
+      show(`The device is unplugged, or another program uses the port: ${error.message}`, true);
+      throw error;
+    }
+  };
 }
 
 async function start() {
@@ -34,7 +47,10 @@ async function start() {
     return; // The user chose no port.
   }
   const baudRate = Number(rate.value);
-  device = await connect(serialPort(port, { baudRate }), { baudRate, base: BASE.href, onstatus: showStatus });
+  show("Opening the port…");
+  // Timers of browsers are too coarse for pacing above that.
+  const paced = baudRate <= 230400 ? baudRate : 0;
+  device = await connect(opener(port, baudRate), { baudRate: paced, base: BASE.href, onstatus: showStatus });
   frame = document.createElement("iframe");
   frame.title = "Device";
   frame.setAttribute("sandbox", "allow-scripts allow-same-origin allow-forms allow-downloads allow-modals");

@@ -102,6 +102,7 @@ for (const isolated of [false, true]) {
       const color = "getComputedStyle(document.getElementById('title')).color";
       await until(async () => (await page.deviceValue(color)) === "rgb(1, 2, 3)", "the style is there");
       assert.equal(await page.status(), "Connected.");
+      assert.equal(await page.browser.value("document.getElementById('connect').textContent"), "Disconnect");
       await page.deviceValue("document.querySelector('form').submit()");
       await page.title("done");
       assert.equal(await page.deviceValue("location.pathname + location.search + location.hash"), "/done?x=1#y");
@@ -157,6 +158,16 @@ for (const isolated of [false, true]) {
       await page.connect();
       await until(async () => (await page.status()) === "Disconnected.", "the page disconnects");
       assert.equal(await page.browser.value("frames.length"), 0);
+    });
+
+    test("is not needed for the module, here over a WebSocket", async () => {
+      const text = await page.browser.value(`import("./byway.js").then(async ({ connect, webSocket }) => {
+        const device = await connect(webSocket("ws://127.0.0.1:${page.site.port}/line"));
+        const text = await (await device.fetch("/second")).text();
+        await device.close();
+        return text;
+      })`);
+      assert.equal(text, "<h1 id=title>second</h1>");
     });
   });
 }

@@ -547,7 +547,12 @@ describe("a response", () => {
     answer = (socket) => socket.write(`HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n`);
     const response = await device.fetch("/", { method: "POST", body: new Uint8Array(1000000) });
     assert.equal(response.status, 413);
-    answer = (socket) => socket.write(`${ok}Content-Length: 2\r\n\r\nok`);
+    let next;
+    answer = (socket, head) => {
+      next = head;
+      socket.write(`${ok}Content-Length: 2\r\n\r\nok`);
+    };
     assert.equal(await (await device.fetch("/")).text(), "ok");
+    assert.match(next, /^GET \//);
   });
 });
