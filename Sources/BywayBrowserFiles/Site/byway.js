@@ -72,7 +72,9 @@ class Device {
     const shown = `${line} ${session} ${queue}`;
     if (shown === this.#shown) return;
     this.#shown = shown;
-    this.#settings.onstatus?.(this.status);
+    // Later, so that an error of the function does not stop the line.
+    const status = this.status;
+    queueMicrotask(() => this.#settings.onstatus?.(status));
   }
 
   /** Ends all requests and releases the streams. */
@@ -106,7 +108,11 @@ class Device {
         // The device may come back.
       }
       if (pair && !signal.aborted) await this.#carryPair(pair, signal);
-      await pair?.close?.().catch(() => {});
+      try {
+        await pair?.close?.();
+      } catch {
+        // It is closed already.
+      }
       if (!signal.aborted) await pause(RECONNECT_DELAY, signal);
     }
   }

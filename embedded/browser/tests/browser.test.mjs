@@ -120,6 +120,8 @@ for (const isolated of [false, true]) {
       assert.equal(await page.deviceValue(event), "one");
       assert.equal(await page.deviceValue("fetch('/missing').then(async (r) => r.status + await r.text())"), "404nothing at /missing");
       assert.equal(await page.deviceValue("document.cookie"), "");
+      const policy = "fetch('/').then((r) => r.headers.get('content-security-policy'))";
+      assert.match(await page.deviceValue(policy), /^default-src 'self' /);
     });
 
     test("cannot reach other servers, and with its own origin not the connection", async () => {

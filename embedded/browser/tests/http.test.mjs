@@ -56,6 +56,6 @@ test("a response has the same meaning however its bytes arrive, for 5,000 random
     assert.equal(await outcome(bytes, () => 1 + random(7)), whole, `seed ${seed}`);
     outcomes.add(whole);
   }
-  assert.ok(outcomes.size > 1000, `${outcomes.size}`);
+  assert.ok(outcomes.size > 300, `${outcomes.size}`);
   assert.ok([...outcomes].filter((text) => text.endsWith("ends")).length > 50);
 });
