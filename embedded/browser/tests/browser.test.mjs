@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { after, before, describe, test } from "node:test";
+import { after, before, describe } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Chromium } from "./chromium.mjs";
-import { Rig, httpServer, until } from "./rig.mjs";
+import { Rig, httpServer, limited as test, until } from "./rig.mjs";
 import { STAND_IN, site } from "./site.mjs";
 
 const FILES = fileURLToPath(new URL("../../../Sources/BywayBrowserFiles/Site", import.meta.url));
@@ -28,7 +28,7 @@ function service(seen) {
         page("<h1 id=title>second</h1>");
         break;
       case "/form":
-        response.writeHead(303, { location: "/done?x=1#y" }).end();
+        response.writeHead(303, { location: `http://${request.headers.host}/done?x=1#y` }).end();
         break;
       case "/done?x=1":
         page("<h1 id=title>done</h1>");
@@ -57,7 +57,8 @@ class Page {
     page.browser = await Chromium.start();
     await page.browser.call("Page.addScriptToEvaluateOnNewDocument", { source: STAND_IN(page.site.port) }, page.browser.page);
     await page.browser.call("Page.navigate", { url: `http://127.0.0.1:${page.site.port}/` }, page.browser.page);
-    await until(() => page.browser.value("document.readyState === 'complete' && !!document.getElementById('connect')"), "the page loads");
+    const loaded = "document.readyState === 'complete' && !!document.getElementById('connect')";
+    await until(async () => (await page.browser.value(loaded)) === true, "the page loads");
     return page;
   }
 
@@ -180,7 +181,8 @@ describe("the sensor on an emulated board", { skip: SENSOR === "" }, () => {
     const page = await Page.open(rig, true);
     try {
       await page.connect();
-      await until(() => page.deviceValue("document.getElementById('line')?.points.length > 30"), "the chart has 30 samples", 40);
+      const samples = "document.getElementById('line')?.points.length";
+      await until(async () => (await page.deviceValue(samples)) > 30, "the chart has 30 samples", 40);
       await until(async () => (await page.deviceValue("document.getElementById('version').textContent")) === "1, slot A", "the version", 20);
       if (process.env.SCREENSHOT) {
         const { data } = await page.browser.call("Page.captureScreenshot", { format: "png" }, page.browser.page);

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { after, before, describe, test } from "node:test";
+import { after, before, describe } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { connect } from "../../../Sources/BywayBrowserFiles/Site/byway.js";
-import { Rig, bytesFor, httpServer, rawServer, until } from "./rig.mjs";
+import { Rig, bytesFor, httpServer, limited as test, rawServer, until } from "./rig.mjs";
 
 const hash = (bytes) => createHash("sha256").update(bytes).digest("hex");
 const code = (expected) => (error) => (assert.equal(error.code, expected, error.stack), true);

@@ -8,6 +8,7 @@ import { createServer as createSocketServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
+import { test } from "node:test";
 import tty from "node:tty";
 import { fileURLToPath } from "node:url";
 
@@ -17,6 +18,11 @@ globalThis.crypto ??= webcrypto;
 export const BYWAY = process.env.BYWAY ?? "byway";
 const EMULATE = fileURLToPath(new URL("../../emulate", import.meta.url));
 export const DEVICE = process.env.DEVICE ?? "";
+
+/** A test that fails if it takes longer than a minute. */
+export function limited(name, body) {
+  test(name, { timeout: 60000 }, body);
+}
 
 /** Waits until a condition holds. */
 export async function until(condition, what, seconds = 20) {
