@@ -69,9 +69,16 @@ async function listen(server) {
   return server.address().port;
 }
 
-/** A server for HTTP, whose handler is that of node. */
+/** A server for HTTP, whose handler is that of node. Requests may end at any time. */
 export async function httpServer(handler) {
-  const server = createServer(handler);
+  const server = createServer(async (request, response) => {
+    for (const stream of [request, response]) stream.on("error", () => {});
+    try {
+      await handler(request, response);
+    } catch {
+      response.destroy();
+    }
+  });
   return { port: await listen(server), close: () => (server.closeAllConnections(), server.close()) };
 }
 
