@@ -29,7 +29,8 @@ import Testing
     #expect(made.exitCode == 0, "\(made.errorText)")
     let commands = try FileManager.default.contentsOfDirectory(atPath: folder["man/man1"]).sorted()
     let names = [
-      "browser", "certificate", "check", "demo", "doctor", "gateway", "line", "links", "log-level", "ping", "ports", "proxy",
+      "browser", "certificate", "check", "demo", "doctor", "gateway", "line", "links", "log-level", "ping", "ports",
+      "proxy",
       "reload", "request",
       "status",
       "stop", "trust",
