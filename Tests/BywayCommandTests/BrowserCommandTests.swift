@@ -1,4 +1,5 @@
 import Foundation
+import TestPeers
 import TestTools
 import Testing
 

@@ -10,6 +10,7 @@ struct BrowserCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "browser",
     abstract: "Writes a static site with which a browser shows the web pages of a device on a serial port.",
+    usage: "byway browser --out <folder> [<options>]",
     discussion: """
       Serve the folder over https, or with any web server of this machine. The page opens the port with Web Serial, and a \
       service worker sends the requests of the device's pages over it, so users install nothing. The device speaks HTTP/1.1 on \
