@@ -17,7 +17,7 @@ RELEASE := -c release --static-swift-stdlib --disable-local-rpath --product bywa
   -Xswiftc -use-ld=lld -Xlinker --gc-sections -Xlinker --no-export-dynamic -Xlinker --icf=all -Xlinker -s \
   -Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker scripts/release.ld $(RELR)
 
-.PHONY: build size screenshot cost reference-c firmware test-firmware mini test-mini test test-device soak soak-daemons faults demo docs format lint files check release install deb bench bench-serial examples \
+.PHONY: build size screenshot cost reference-c firmware wasm mini test-firmware test-mini test test-device soak soak-daemons faults demo docs format lint files check release install deb bench bench-serial examples \
   dependencies peers clean
 
 build: dependencies
@@ -112,10 +112,15 @@ firmware:
 	@scripts/install-dependencies firmware
 	embedded/sizes .build/firmware
 
-# Tests the firmware kit, and the sensor on an emulated board: embedded/check.
+# The line for browsers as WebAssembly, in Sources/BywayBrowserFiles/Site, and the sizes of what a browser loads.
+wasm:
+	embedded/browser/build
+
+# Tests the firmware kit, the sensor on an emulated board, and the module for browsers: embedded/check, embedded/browser/check.
 test-firmware: release
 	@scripts/install-dependencies firmware
 	BYWAY="$$(swift build $(RELEASE) --show-bin-path)/byway" embedded/check $(ARGUMENTS)
+	BYWAY="$$(swift build $(RELEASE) --show-bin-path)/byway" embedded/browser/check
 
 # byway-mini for each architecture, in embedded/mini/build, and its sizes: docs/small-boards.md.
 mini:

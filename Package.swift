@@ -217,12 +217,17 @@ let package = Package(
       "MQTT", "MQTTTransport",
       ["Byway", "BywayLibC", "BywayLineLayer", "BywayPrimitives", "CBywayMosquitto", nioCore, nioPosix, logging]),
 
+    // The static site for browsers, which the command writes.
+    .target(
+      name: "BywayBrowserFiles", exclude: ["package.json"], resources: [.embedInCode("Site")], swiftSettings: small),
+
     // The command.
     source(
       "BywayCommand",
       [
-        "Byway", "BywayDevices", "BywayDoctor", "BywayGateway", "BywayInspector", "BywayInterceptors", "BywayLibC",
-        "BywayMetrics", "BywayPlugins", "BywayProxy", "BywayTLS", "BywayHTTPWire", "BywayLineConformance",
+        "Byway", "BywayBrowserFiles", "BywayDevices", "BywayDoctor", "BywayGateway", "BywayInspector",
+        "BywayInterceptors", "BywayLibC", "BywayMetrics", "BywayPlugins", "BywayProxy", "BywayTLS", "BywayHTTPWire",
+        "BywayLineConformance",
         "BywayLineDevices", "BywayLineEmulation", "BywayLineLayer", "BywayPrimitives", "BywayPrometheusText",
         "BywayTLSInterception", coreMetrics, nioCore, nioPosix, nioSSL, httpTypes, logging, crypto, x509, asn1,
         argumentParser,

@@ -29,7 +29,8 @@ import Testing
     #expect(made.exitCode == 0, "\(made.errorText)")
     let commands = try FileManager.default.contentsOfDirectory(atPath: folder["man/man1"]).sorted()
     let names = [
-      "certificate", "check", "demo", "doctor", "gateway", "line", "links", "log-level", "ping", "ports", "proxy",
+      "browser", "certificate", "check", "demo", "doctor", "gateway", "line", "links", "log-level", "ping", "ports",
+      "proxy",
       "reload", "request",
       "status",
       "stop", "trust",
@@ -83,7 +84,7 @@ import Testing
       .compactMap {
         $0.firstMatch(of: /^ {2}([a-z-]+)\s/).map { String($0.1) }
       }
-    #expect(names.count == 16, "\(names)")
+    #expect(names.count == 17, "\(names)")
     let trust = ["add", "list", "remove", "authority"].map { ["help", "trust", $0] }
     for arguments in [[], ["help"], ["--help"]] + names.map({ ["help", $0] }) + trust {
       let result = try await BywayProcess.run(arguments)

@@ -1,0 +1,32 @@
+/// The files of a static site that shows a device's pages in a browser: docs/browser.md.
+package enum BrowserFiles {
+  /// The files by their names.
+  package static let all: [String: [UInt8]] = [
+    "index.html": PackageResources.index_html, "byway-page.js": PackageResources.byway_page_js,
+    "byway-page.css": PackageResources.byway_page_css, "byway-frame.html": PackageResources.byway_frame_html,
+    "byway-frame.js": PackageResources.byway_frame_js, "byway-worker.js": PackageResources.byway_worker_js,
+    "byway.js": PackageResources.byway_js, "byway.d.ts": PackageResources.byway_d_ts,
+    "byway-carrier.js": PackageResources.byway_carrier_js, "byway-error.js": PackageResources.byway_error_js,
+    "byway-http.js": PackageResources.byway_http_js, "byway-line.js": PackageResources.byway_line_js,
+  ]
+
+  /// Returns the files for a page and device pages of different origins, each without a path.
+  package static func all(pageOrigin: String, deviceOrigin: String) -> [String: [UInt8]] {
+    var files = all
+    for (file, name, origin) in [
+      ("index.html", "byway-device", deviceOrigin), ("byway-frame.html", "byway-page", pageOrigin),
+    ] {
+      let start = Array("name=\"\(name)\" content=\"".utf8)
+      guard var bytes = files[file], let place = bytes.firstIndex(of: start) else { continue }
+      bytes.insert(contentsOf: origin.utf8, at: place + start.count)
+      files[file] = bytes
+    }
+    return files
+  }
+}
+
+extension [UInt8] {
+  fileprivate func firstIndex(of part: [UInt8]) -> Int? {
+    indices.first { self[$0...].starts(with: part) }
+  }
+}

@@ -1,0 +1,195 @@
+// Tests of the page and the service worker in Chromium, with a stand-in for Web Serial that leads to an emulated line.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { after, before, describe } from "node:test";
+import { fileURLToPath } from "node:url";
+import { Chromium } from "./chromium.mjs";
+import { Rig, httpServer, limited as test, until } from "./rig.mjs";
+import { STAND_IN, site } from "./site.mjs";
+
+const FILES = fileURLToPath(new URL("../../../Sources/BywayBrowserFiles/Site", import.meta.url));
+const SENSOR = process.env.SENSOR ?? "";
+
+/** The service of a device with pages. It counts requests. */
+function service(seen) {
+  return httpServer(async (request, response) => {
+    seen.push(`${request.method} ${request.url}`);
+    const page = (text) => response.writeHead(200, { "content-type": "text/html", "x-frame-options": "DENY", "set-cookie": "a=b" }).end(text);
+    switch (request.url) {
+      case "/":
+        page(`<!doctype html><h1 id=title>start</h1><link rel=stylesheet href=/style.css><a href=/second>next</a>
+          <form method=post action=/form><input name=a value="b c"></form>`);
+        break;
+      case "/style.css":
+        response.writeHead(200, { "content-type": "text/css" }).end("h1 { color: rgb(1, 2, 3) }");
+        break;
+      case "/second":
+        page("<h1 id=title>second</h1>");
+        break;
+      case "/form":
+        response.writeHead(303, { location: `http://${request.headers.host}/done?x=1#y` }).end();
+        break;
+      case "/done?x=1":
+        page("<h1 id=title>done</h1>");
+        break;
+      case "/echo":
+        response.writeHead(201, { "x-own": "value" });
+        request.pipe(response);
+        break;
+      case "/events":
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.write("data: one\n\n");
+        break;
+      default:
+        response.writeHead(404).end(`nothing at ${request.url}`);
+    }
+  });
+}
+
+class Page {
+  /** Opens the page and connects. Expressions in the device's page run by deviceValue. */
+  static async open(rig, isolated) {
+    const page = new Page();
+    page.rig = rig;
+    page.isolated = isolated;
+    page.site = await site(FILES, rig.open, isolated);
+    page.browser = await Chromium.start();
+    await page.browser.call("Page.addScriptToEvaluateOnNewDocument", { source: STAND_IN(page.site.port) }, page.browser.page);
+    await page.browser.call("Page.navigate", { url: `http://127.0.0.1:${page.site.port}/` }, page.browser.page);
+    const loaded = "document.readyState === 'complete' && !!document.getElementById('connect')";
+    await until(async () => (await page.browser.value(loaded)) === true, "the page loads");
+    return page;
+  }
+
+  async connect() {
+    await this.browser.value("document.getElementById('connect').click()");
+  }
+
+  status() {
+    return this.browser.value("document.getElementById('status').textContent");
+  }
+
+  /** The value of an expression in the device's page. */
+  deviceValue(expression) {
+    const inner = `document.getElementById('device').contentWindow.eval(${JSON.stringify(expression)})`;
+    return this.isolated ? this.browser.inFrame(inner) : this.browser.value(`frames[0].${inner}`);
+  }
+
+  title(expected) {
+    const shown = "document.readyState === 'complete' && document.getElementById('title')?.textContent";
+    return until(async () => (await this.deviceValue(shown)) === expected, `the page ${expected}`);
+  }
+
+  async stop() {
+    await this.browser?.stop();
+    this.site?.close();
+    await this.rig.stop();
+  }
+}
+
+for (const isolated of [false, true]) {
+  describe(isolated ? "a device's page with an origin of its own" : "a device's page in the origin of the connection", () => {
+    const seen = [];
+    let page;
+    before(async () => {
+      page = await Page.open(await Rig.make(await service(seen)), isolated);
+      await page.connect();
+    });
+    after(() => page.stop());
+
+    test("appears with its style, and follows links and forms", async () => {
+      await page.title("start");
+      const color = "getComputedStyle(document.getElementById('title')).color";
+      await until(async () => (await page.deviceValue(color)) === "rgb(1, 2, 3)", "the style is there");
+      assert.equal(await page.status(), "Connected.");
+      assert.equal(await page.browser.value("document.getElementById('connect').textContent"), "Disconnect");
+      await page.deviceValue("document.querySelector('form').submit()");
+      await page.title("done");
+      assert.equal(await page.deviceValue("location.pathname + location.search + location.hash"), "/done?x=1#y");
+      await page.deviceValue("location = '/'");
+      await page.title("start");
+      await page.deviceValue("document.querySelector('a').click()");
+      await page.title("second");
+    });
+
+    test("fetches with a body, receives events, and is told of missing files", async () => {
+      const echo = "fetch('/echo', { method: 'PUT', body: 'x'.repeat(5000) })";
+      const text = `${echo}.then(async (r) => [r.status, r.headers.get('x-own'), r.headers.get('set-cookie'), (await r.text()).length].join())`;
+      assert.equal(await page.deviceValue(text), "201,value,,5000");
+      const event = "new Promise((ok) => { const s = new EventSource('/events'); s.onmessage = (m) => { s.close(); ok(m.data) } })";
+      assert.equal(await page.deviceValue(event), "one");
+      assert.equal(await page.deviceValue("fetch('/missing').then(async (r) => r.status + await r.text())"), "404nothing at /missing");
+      assert.equal(await page.deviceValue("document.cookie"), "");
+      const policy = "fetch('/').then((r) => r.headers.get('content-security-policy'))";
+      assert.match(await page.deviceValue(policy), /^default-src 'self' /);
+    });
+
+    test("cannot reach other servers, and with its own origin not the connection", async () => {
+      const outside = await httpServer((_, response) => response.writeHead(200, { "access-control-allow-origin": "*" }).end("outside"));
+      const get = `fetch('http://127.0.0.1:${outside.port}/').then((r) => r.text(), (error) => error.name)`;
+      assert.equal(await page.deviceValue(get), "TypeError");
+      outside.close();
+      const serial = "(() => { try { return !!top.navigator.serial } catch (error) { return error.name } })()";
+      assert.equal(await page.deviceValue(serial), isolated ? "SecurityError" : true);
+      const forged = "(top.postMessage({ type: 'byway-request', method: 'GET', path: '/forged', headers: [] }, '*', [new MessageChannel().port1]), 1)";
+      assert.equal(await page.deviceValue(forged), 1);
+      assert.equal(await page.deviceValue("fetch('/missing').then((r) => r.status)"), 404);
+      assert.ok(!seen.includes("GET /forged"));
+    });
+
+    test("is told that the page is open twice, until the other one is closed", async () => {
+      const status = async () => page.deviceValue("fetch('/style.css').then((r) => r.status)");
+      const url = `http://${isolated ? "localhost" : "127.0.0.1"}:${page.site.port}/byway-frame.html`;
+      const { targetId } = await page.browser.call("Target.createTarget", { url });
+      // A browser may give the storage of a frame in a page of another site no part in that of a tab.
+      if (!isolated) await until(async () => (await status()) === 503, "the requests are refused");
+      await page.browser.call("Target.closeTarget", { targetId });
+      await until(async () => (await status()) === 200, "the requests are answered");
+    });
+
+    test("continues when the device is unplugged and plugged in again", async () => {
+      page.rig.tell("cut hang-up b");
+      await until(async () => /unplugged/.test(await page.status()), "the page tells that the device is unplugged");
+      assert.equal(await page.deviceValue("(window.late = fetch('/style.css').then((r) => r.text()), 1)"), 1);
+      page.rig.tell("restore");
+      await until(async () => (await page.status()) === "Connected.", "the page tells that it is connected");
+      assert.match(await page.deviceValue("window.late"), /^h1/);
+    });
+
+    test("goes away when the user disconnects", async () => {
+      await page.connect();
+      await until(async () => (await page.status()) === "Disconnected.", "the page disconnects");
+      assert.equal(await page.browser.value("frames.length"), 0);
+    });
+
+    test("is not needed for the module, here over a WebSocket", async () => {
+      const text = await page.browser.value(`import("./byway.js").then(async ({ connect, webSocket }) => {
+        const device = await connect(webSocket("ws://127.0.0.1:${page.site.port}/line"));
+        const text = await (await device.fetch("/second")).text();
+        await device.close();
+        return text;
+      })`);
+      assert.equal(text, "<h1 id=title>second</h1>");
+    });
+  });
+}
+
+describe("the sensor on an emulated board", { skip: SENSOR === "" }, () => {
+  test("draws its chart in the page, across two streams of events", async () => {
+    const rig = await Rig.make(await httpServer(() => {}), { baud: 115200, board: SENSOR });
+    const page = await Page.open(rig, true);
+    try {
+      await page.connect();
+      const samples = "document.getElementById('line')?.points.length";
+      await until(async () => (await page.deviceValue(samples)) > 30, "the chart has 30 samples", 40);
+      await until(async () => (await page.deviceValue("document.getElementById('version').textContent")) === "1, slot A", "the version", 20);
+      if (process.env.SCREENSHOT) {
+        const { data } = await page.browser.call("Page.captureScreenshot", { format: "png" }, page.browser.page);
+        writeFileSync(process.env.SCREENSHOT, Buffer.from(data, "base64"));
+      }
+    } finally {
+      await page.stop();
+    }
+  });
+});
