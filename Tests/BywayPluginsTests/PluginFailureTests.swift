@@ -169,8 +169,11 @@ import Testing
     }
     let sent = Task { try await next(Request(url: "http://device/")) }
     for await _ in arrived { break }
+    let left = NIODeadline.now()
     sent.cancel()
     await #expect(throws: (any Error).self) { try await sent.value }
+    // At once, and not when the time of the plugin is over.
+    #expect(NIODeadline.now() - left < .seconds(45))
     #expect(try await eventually { await rig.plugins[0].runningExchanges == 0 })
     #expect(await rig.plugins[0].status.figures.failures == [:] && seen.count == 0)
     await rig.stop()
