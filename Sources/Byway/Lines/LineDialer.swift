@@ -122,6 +122,9 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
     eventLoop.assumeIsolated().scheduleTask(in: Self.pause) { self.lineLost() }
   }
 
+  /// Whether the medium has a baud rate, which both ends must agree on.
+  private var hasRate: Bool { address[option: "line"] != nil || base.options.contains { $0.name == "baud" } }
+
   /// Explains a missing answer by the bytes that have arrived.
   private func silence(_ end: SessionEnd) -> BywayError {
     var error = BywayError(end, on: address)
@@ -132,14 +135,14 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
     let bytes = now.receivedBytes - before.receivedBytes
     let evidence =
       if bytes == 0 {
-        "No bytes arrive: is the cable plugged in, and is \(peer.name) running at its far end with the same baud rate?"
+        "No bytes arrive: is the cable plugged in, and is \(peer.name) running at its far end\(hasRate ? " with the same baud rate" : "")?"
       } else if let words = driver.unframed?.lastWords, UnexpectedPeer(words.utf8) == .login {
         "A login prompt or a shell is there and says \"\(words)\": \(peer.name) must run at its far end instead."
       } else if let words = driver.unframed?.lastWords {
         "What arrives (\(bytes) bytes) is text from another program, \"\(words)\": is \(peer.name) running at its far end?"
       } else if now.receivedFrames == before.receivedFrames {
-        "What arrives (\(bytes) bytes) is not from byway: is \(peer.name) running at its far end with the same baud rate, "
-          + "parity and stop bits?"
+        "What arrives (\(bytes) bytes) is not from byway: is \(peer.name) running at its far end"
+          + (hasRate ? " with the same baud rate, parity and stop bits?" : "?")
       } else {
         "The far end is heard, but does not hear this end: is the cable damaged, or is another program reading from it there?"
       }

@@ -4,6 +4,9 @@ import NIOCore
 final class MediumHandler: ChannelOutboundHandler {
   typealias OutboundIn = ByteBuffer
 
+  /// The time that bytes which the medium does not take may delay the close.
+  private static let patience = TimeAmount.seconds(2)
+
   private let released: EventLoopFuture<Void>
   private var isClosing = false
 
@@ -22,6 +25,10 @@ final class MediumHandler: ChannelOutboundHandler {
     isClosing = true
     // Ends the output behind the last bytes. The pump sends them, closes the medium, and then its socket.
     context.close(mode: .output, promise: nil)
-    released.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+    let timeout = context.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) { context.close(promise: nil) }
+    released.assumeIsolated().whenComplete { _ in
+      timeout.cancel()
+      context.close(promise: nil)
+    }
   }
 }
