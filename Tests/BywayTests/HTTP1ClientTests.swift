@@ -41,6 +41,19 @@ import Testing
     #expect(client.connectionCount == 1)
   }
 
+  @Test("a body that ends with the connection is incomplete if the connection is reset")
+  func resetWithinBody() async throws {
+    let client = try await HTTP1ClientFixture()
+    let response = try await client.begin()
+    let origin = try await client.origin()
+    _ = try await origin.receive(through: "\r\n\r\n")
+    try await origin.send("HTTP/1.1 200 OK\r\n\r\npart")
+    try await response.body(until: "part")
+    try await origin.reset()
+    let error = await #expect(throws: BywayError.self) { try await response.response() }
+    #expect(error?.code == .originLost)
+  }
+
   @Test(
     "a connection that must close is not reused",
     arguments: [

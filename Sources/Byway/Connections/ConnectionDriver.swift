@@ -187,6 +187,9 @@ final class ConnectionDriver: ChannelDuplexHandler {
     if !isEnded { armTimer() }
   }
 
+  /// Whether the connection ends with an error, so that its end says nothing about the completeness of a message (RFC 9112 §8).
+  var hasFailed: Bool { failure != nil }
+
   /// Stores the error for the owner at the connection's end, unless there is one already.
   func note(_ error: BywayError) {
     failure = failure ?? error

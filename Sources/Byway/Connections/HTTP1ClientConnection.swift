@@ -236,6 +236,7 @@ extension HTTP1ClientConnection: ConnectionOwner {
   }
 
   func inputEnded(isClosed: Bool) {
+    guard !driver.hasFailed else { return }
     session.receiveEnd(at: driver.eventLoop.now)
   }
 
