@@ -283,7 +283,10 @@ let package = Package(
 
     tests(
       "BywayTests",
-      ["Byway", "BywayLineLayer", "BywayHTTPWire", "TestWire", "TestTools", nioCore, nioEmbedded, httpTypes, logging]),
+      [
+        "Byway", "BywayLineLayer", "BywayHTTPWire", "TestWire", "TestTools", "TransportTestSupport", nioCore,
+        nioEmbedded, nioPosix, httpTypes, logging,
+      ]),
     tests(
       "BywayDevicesTests",
       [
@@ -448,6 +451,14 @@ let package = Package(
     tests(
       "VSockTransportTests", ["Byway", "VSockTransport", "TransportTestSupport", nioCore, nioPosix, logging],
       path: "transports/VSock/Tests"),
+    tests(
+      "CANTransportTests",
+      ["Byway", "BywayPrimitives", "CANTransport", "TransportTestSupport", "TestTools", nioCore, logging],
+      path: "transports/CAN/Tests"),
+    tests(
+      "VirtioTransportTests",
+      ["Byway", "BywayPrimitives", "VirtioTransport", "TransportTestSupport", "TestTools", nioCore, nioPosix, logging],
+      path: "transports/Virtio/Tests"),
     tests(
       "WebSocketTransportTests",
       [

@@ -1,0 +1,187 @@
+import Byway
+import Foundation
+import Glibc
+import NIOCore
+import NIOPosix
+import TestTools
+import Testing
+import TransportTestSupport
+
+@testable import VirtioTransport
+
+/// Tests both ends of a port: a pseudo-terminal stands for the port, and a Unix socket for that of QEMU. Tests/Device/virtio.py tests real
+/// ports.
+@Suite struct VirtioLinkTests {
+  @Test("opens a port by its name, and carries bytes both ways")
+  func port() async throws {
+    let (system, terminal) = try port("vport0p1")
+    defer { withExtendedLifetime(system) {} }
+    let transport = VirtioTransport(list: system.list)
+    let channel = try await transport.connect(to: LinkAddress("virtio:org.byway.link"), context: .test())
+    try await channel.writeAndFlush(ByteBuffer(bytes: [1, 0, 2]))
+    #expect(try terminal.read(3) == [1, 0, 2])
+    try terminal.write([3, 4])
+    #expect(try await Array(buffer: channel.received(count: 2).bytes) == [3, 4])
+    try await channel.close()
+  }
+
+  @Test("opens a port by its path, and yields it again after each loss")
+  func listener() async throws {
+    let (system, terminal) = try port("vport0p1")
+    defer { withExtendedLifetime(system) {} }
+    let transport = VirtioTransport(list: system.list)
+    let address = try LinkAddress("virtio:\(system.devices)/vport0p1")
+    try transport.check(address, for: .listen)
+    let listener = try await transport.listen(on: address, context: .test())
+    for round: UInt8 in 1...2 {
+      let channel = try #require(try await nextChannel(of: listener))
+      try await channel.writeAndFlush(ByteBuffer(bytes: [round]))
+      #expect(try terminal.read(1) == [round])
+      try await channel.close()
+    }
+    await listener.close()
+  }
+
+  @Test("waits for a port that is missing, with the reason")
+  func waiting() async throws {
+    let system = try FakePorts([:])
+    defer { withExtendedLifetime(system) {} }
+    let log = LogRecord()
+    let listener = try await VirtioTransport(list: system.list).listen(
+      on: LinkAddress("virtio:org.byway.link"), context: .test(logger: log.logger))
+    #expect(listener.unavailableReason?.hasPrefix("There is no virtio port org.byway.link") == true)
+    #expect(log.all.first?.hasPrefix("notice Waiting for virtio port org.byway.link. There is no") == true)
+    await listener.close()
+  }
+
+  @Test("a missing port is an error for a dialer, and another device for both")
+  func unusable() async throws {
+    let system = try FakePorts([:])
+    defer { withExtendedLifetime(system) {} }
+    let transport = VirtioTransport(list: system.list)
+    let missing = await bywayError { try await transport.connect(to: LinkAddress("virtio:a"), context: .test()) }
+    #expect(missing?.code == .linkUnavailable && missing?.diagnosis?.fault == .noFile)
+    let other = await bywayError { try await transport.listen(on: LinkAddress("virtio:/dev/null"), context: .test()) }
+    #expect(other?.code == .linkUnavailable && other?.diagnosis?.fault == .notADevice)
+  }
+
+  @Test("connects to the socket of a port on the host")
+  func host() async throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let path = folder["vm.sock"]
+    let address = try LinkAddress("virtio:\(path)")
+    let transport = VirtioTransport()
+    let missing = await bywayError { try await transport.connect(to: address, context: .test()) }
+    #expect(
+      missing?.message.hasPrefix("There is no \(path)") == true && missing?.processing == BywayError.Processing.none)
+
+    let listener = try await transport.listen(on: address, context: .test())
+    let machine = try FakeMachine(path)
+    let channel = try #require(try await nextChannel(of: listener))
+    try machine.accept()
+    try machine.send([1, 2])
+    #expect(try await Array(buffer: channel.received(count: 2).bytes) == [1, 2])
+    machine.hangUp()
+    try? await channel.close()
+    let next = try #require(try await nextChannel(of: listener))
+    try await next.close()
+    await listener.close()
+
+    machine.stop()
+    let over = await bywayError { try await transport.connect(to: address, context: .test()) }
+    #expect(over?.diagnosis?.fault == .nobodyListens && over?.message.contains("has ended") == true)
+  }
+
+  /// Returns the folders of a machine with one port, and the far end of the port.
+  private func port(_ name: String) throws -> (FakePorts, RawTerminal) {
+    let system = try FakePorts([name: "org.byway.link\n"])
+    let terminal = try RawTerminal()
+    try FileManager.default.createSymbolicLink(atPath: "\(system.devices)/\(name)", withDestinationPath: terminal.path)
+    return (system, terminal)
+  }
+}
+
+/// A pseudo-terminal that passes all bytes unchanged, as a port does.
+private final class RawTerminal: Sendable {
+  let path: String
+  private let far: CInt
+  /// Keeps the settings, and the terminal from hanging up between two programs.
+  private let near: CInt
+
+  init() throws {
+    far = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+    var isLocked: CInt = 0
+    var number: CInt = 0
+    // TIOCSPTLCK and TIOCGPTN of ioctl_tty(2).
+    guard far >= 0, ioctl(far, 0x4004_5431, &isLocked) == 0, ioctl(far, 0x8004_5430, &number) == 0 else {
+      throw FixtureError("cannot make a pseudo-terminal")
+    }
+    path = "/dev/pts/\(number)"
+    near = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+    var settings = termios()
+    guard near >= 0, tcgetattr(near, &settings) == 0 else { throw FixtureError("cannot open \(path)") }
+    cfmakeraw(&settings)
+    guard tcsetattr(near, TCSANOW, &settings) == 0 else { throw FixtureError("cannot set \(path)") }
+  }
+
+  deinit {
+    close(near)
+    close(far)
+  }
+
+  func write(_ bytes: [UInt8]) throws {
+    guard Glibc.write(far, bytes, bytes.count) == bytes.count else { throw FixtureError("cannot write: \(errno)") }
+  }
+
+  func read(_ count: Int) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    while bytes.count < count {
+      var ready = pollfd(fd: far, events: Int16(POLLIN), revents: 0)
+      guard poll(&ready, 1, 20_000) == 1 else { throw FixtureError("nothing came in time") }
+      var chunk = [UInt8](repeating: 0, count: count - bytes.count)
+      let got = Glibc.read(far, &chunk, chunk.count)
+      guard got > 0 else { throw FixtureError("cannot read: \(errno)") }
+      bytes += chunk[..<got]
+    }
+    return bytes
+  }
+}
+
+/// The socket that QEMU gives a port.
+private final class FakeMachine: @unchecked Sendable {
+  // Sendable: one test uses it from one task.
+  private var listening: CInt
+  private var connection: CInt = -1
+
+  init(_ path: String) throws {
+    listening = try bindUnixSocket(at: path)
+    guard listen(listening, 1) == 0 else { throw FixtureError("cannot listen: \(errno)") }
+  }
+
+  deinit {
+    hangUp()
+    stop()
+  }
+
+  func accept() throws {
+    connection = Glibc.accept(listening, nil, nil)
+    guard connection >= 0 else { throw FixtureError("cannot accept: \(errno)") }
+  }
+
+  func send(_ bytes: [UInt8]) throws {
+    guard Glibc.send(connection, bytes, bytes.count, CInt(MSG_NOSIGNAL)) == bytes.count else {
+      throw FixtureError("cannot send: \(errno)")
+    }
+  }
+
+  func hangUp() {
+    if connection >= 0 { close(connection) }
+    connection = -1
+  }
+
+  func stop() {
+    if listening >= 0 { close(listening) }
+    listening = -1
+  }
+}
