@@ -13,12 +13,12 @@ package enum BrowserFiles {
   /// Returns the files for a page and device pages of different origins, each without a path.
   package static func all(pageOrigin: String, deviceOrigin: String) -> [String: [UInt8]] {
     var files = all
-    for (file, name, origin) in [
-      ("index.html", "byway-device", deviceOrigin), ("byway-frame.html", "byway-page", pageOrigin),
+    for (file, start, origin) in [
+      ("index.html", "name=\"byway-device\" content=\"", deviceOrigin), ("index.html", "frame-src 'self'", " \(deviceOrigin)"),
+      ("byway-frame.html", "name=\"byway-page\" content=\"", pageOrigin),
     ] {
-      let start = Array("name=\"\(name)\" content=\"".utf8)
-      guard var bytes = files[file], let place = bytes.firstIndex(of: start) else { continue }
-      bytes.insert(contentsOf: origin.utf8, at: place + start.count)
+      guard var bytes = files[file], let place = bytes.firstIndex(of: Array(start.utf8)) else { continue }
+      bytes.insert(contentsOf: origin.utf8, at: place + start.utf8.count)
       files[file] = bytes
     }
     return files

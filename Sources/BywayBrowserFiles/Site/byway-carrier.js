@@ -151,7 +151,8 @@ export class Carrier {
         streams.reader = readable.getReader();
         try {
           await this.#receive(streams.reader);
-        } catch {
+        } catch (error) {
+          if (error instanceof BywayError) throw error;
           // The pair of a serial port has another stream after a framing error, and none if the port is gone.
         } finally {
           streams.reader.releaseLock();

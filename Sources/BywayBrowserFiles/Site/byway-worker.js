@@ -6,7 +6,8 @@ const TAKEN_TIMEOUT = 10000;
 const POLICY = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; object-src 'none'; base-uri 'self'; form-action 'self'";
 /** Fields of a response that concern the device's own server, not this origin. */
 const DROPPED = [
-  "access-control-allow-origin", "alt-svc", "clear-site-data", "content-encoding", "content-length", "cross-origin-embedder-policy",
+  "access-control-allow-origin", "alt-svc", "clear-site-data", "content-encoding", "content-length",
+  "content-security-policy", "content-security-policy-report-only", "cross-origin-embedder-policy",
   "cross-origin-opener-policy", "nel", "refresh", "report-to", "reporting-endpoints", "service-worker-allowed", "set-cookie",
   "strict-transport-security", "transfer-encoding", "x-frame-options",
 ];

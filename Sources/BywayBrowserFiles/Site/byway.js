@@ -10,6 +10,7 @@ const DEFAULTS = { base: "http://device/", baudRate: 0, queue: 32, queueTimeout:
 const READ_AHEAD = 64 << 10;
 const MOST_REDIRECTS = 20;
 const RECONNECT_DELAY = 300;
+const LONGEST_TIMER = 0x7fffffff;
 const NO_BODY = [204, 205, 304];
 const ENCODINGS = { gzip: "gzip", "x-gzip": "gzip", deflate: "deflate" };
 
@@ -29,7 +30,8 @@ function checked(options) {
       throw new BywayError("option", `The option ${name} is unknown or has the wrong type. docs/browser.md lists the options.`);
     }
     if (typeof value === "number" && !(value >= 0)) throw new BywayError("option", `The option ${name} must not be negative.`);
-    settings[name] = value;
+    // Longer timers end at once.
+    settings[name] = typeof value === "number" ? Math.min(value, LONGEST_TIMER) : value;
   }
   settings.base = new URL(settings.base);
   return settings;
@@ -203,6 +205,8 @@ class Device {
     if (this.#error) throw this.#error;
     await this.#enter(request.signal);
     try {
+      // The connection may have been closed since this request got its turn.
+      if (this.#error) throw this.#error;
       const repeatable = request.body === null && ["GET", "HEAD", "OPTIONS"].includes(request.method);
       for (;;) {
         const isKept = this.#connection?.isUsable ?? false;
@@ -486,11 +490,13 @@ function redirected(request, response, count, base) {
 
 function pause(milliseconds, signal) {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal.addEventListener("abort", () => {
+    const finish = () => {
       clearTimeout(timer);
+      signal.removeEventListener("abort", finish);
       resolve();
-    });
+    };
+    const timer = setTimeout(finish, milliseconds);
+    signal.addEventListener("abort", finish);
   });
 }
 

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { getEventListeners } from "node:events";
 import { existsSync } from "node:fs";
 import { after, before, describe } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
@@ -154,6 +155,26 @@ describe("a line", { concurrency: 3 }, () => {
     await device.close();
     await pair.close();
     await rig.stop();
+  });
+
+  test("with a stream of other values than bytes is refused, also from a function that opens streams", async () => {
+    const pair = () => ({ readable: new ReadableStream({ start: (stream) => stream.enqueue("text") }), writable: new WritableStream() });
+    for (const source of [pair(), async () => pair()]) {
+      const device = await connect(source);
+      await assert.rejects(device.fetch("/"), code("streams"));
+      await device.close();
+    }
+  });
+
+  test("that cannot be opened is tried again without growing lists", async () => {
+    const counts = [];
+    const device = await connect(async (signal) => {
+      counts.push(getEventListeners(signal, "abort").length);
+      throw new Error("unplugged");
+    });
+    await until(() => counts.length === 4, "four attempts");
+    assert.ok(counts[3] <= counts[1], `${counts}`);
+    await device.close();
   });
 
   test("without a device fails the request after some seconds", async () => {
@@ -352,6 +373,13 @@ describe("limits", { concurrency: 3 }, () => {
     });
   });
 
+  test("of times that are infinite end nothing", async () => {
+    await using(service(), { connection: { queueTimeout: Infinity, responseTimeout: Infinity, bodyTimeout: Infinity } }, async (device) => {
+      const texts = await Promise.all(["/text", "/text"].map(async (path) => (await device.fetch(path)).text()));
+      assert.deepEqual(texts, ["GET /text", "GET /text"]);
+    });
+  });
+
   test("of time does not end an upload that makes progress", async () => {
     await using(service(), { baud: 115200, connection: { responseTimeout: 1200 } }, async (device) => {
       const response = await device.fetch("/count", { method: "POST", body: new Uint8Array(40000) });
@@ -418,6 +446,24 @@ describe("a device", () => {
       assert.equal((await device.fetch("/", { method: "POST", body: "" })).status, 200);
       assert.equal(ended.length, 2);
     });
+  });
+
+  test("that closes just after a request has got its turn ends it at once", async () => {
+    for (let turns = 0; turns < 16; turns++) {
+      const rig = await Rig.make(await service());
+      const device = await connect(rig.open);
+      const stop = new AbortController();
+      const first = assert.rejects(device.fetch("/wait", { signal: stop.signal }));
+      const second = assert.rejects(device.fetch("/text"), code("closed"));
+      await until(() => device.status.session === "open" && device.status.queue === 2, "the session opens");
+      stop.abort();
+      for (let turn = 0; turn < turns; turn++) await null;
+      const closing = device.close();
+      const start = performance.now();
+      await Promise.all([first, second, closing]);
+      assert.ok(performance.now() - start < 3000, `${turns} turns`);
+      await rig.stop();
+    }
   });
 
   test("that closes keeps no request, and a closed connection refuses others", async () => {

@@ -57,7 +57,8 @@ export async function site(folder, open, isolated) {
       return;
     }
     if (isolated) {
-      text = text.replace('name="byway-device" content=""', `name="byway-device" content="http://localhost:${server.address().port}"`);
+      text = text.replace('name="byway-device" content=""', `name="byway-device" content="http://localhost:${server.address().port}"`)
+        .replace("frame-src 'self'", `frame-src 'self' http://localhost:${server.address().port}`);
       text = text.replace('name="byway-page" content=""', `name="byway-page" content="http://127.0.0.1:${server.address().port}"`);
     }
     // The stand-in's socket.
