@@ -4,6 +4,8 @@ import Byway
 struct LinkTopics: Sendable, Hashable {
   /// Brokers allow 65,535 bytes; two hundred are enough, and leave room for the levels below.
   private static let limit = 200
+  /// The most bytes of a topic that an end of byway reads: that of the address, and the levels of a session.
+  static let longest = limit + 40
 
   /// The topic of the address.
   let base: String

@@ -121,4 +121,10 @@ import Testing
     #expect(BrokerThread.messageLimit(packetLimit: 1300) == 1000)
     #expect(BrokerThread.messageLimit(packetLimit: 10) == 1)
   }
+
+  @Test("an empty message counts for its topic and its place in the queue")
+  func cost() {
+    #expect(BrokerMessage(topic: "ab", payload: [], isRetained: false).cost == 258)
+    #expect(BrokerMessage(topic: "ab", payload: [1, 2, 3], isRetained: false).cost == 261)
+  }
 }

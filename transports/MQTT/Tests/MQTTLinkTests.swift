@@ -266,6 +266,36 @@ import TransportTestSupport
     await broker.stop()
   }
 
+  @Test("empty messages, and long topics that fit the gateway's subscription, do no harm")
+  func emptyMessages() async throws {
+    let broker = try await MosquittoServer(in: folder)
+    let address = try address(broker)
+    let base = try MQTTTarget(address).topics.base
+    let publisher = try await Publisher(try MQTTTarget(address))
+    let listener = try await transport.listen(on: address, context: .test())
+    for length in [1, 32, 60_000] {
+      let name = String(repeating: "a", count: length)
+      for _ in 0..<20 { try await publisher.publish([], to: "\(base)/s/\(name)/up") }
+    }
+    let (dialed, accepted) = try await link(listener, address)
+    try await pass("still here", from: dialed, to: accepted)
+    close(dialed, accepted)
+    publisher.close()
+    await listener.close()
+    await broker.stop()
+  }
+
+  @Test("a user name that MQTT does not allow is refused instead of left out")
+  func controlCharacters() async throws {
+    let broker = try await MosquittoServer(in: folder)
+    let file = try folder.write("secret\n", to: "password")
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+    let user = try LinkAddress("mqtt://us%01er@127.0.0.1:\(broker.port)/byway/sensor1?password=\(file)")
+    let error = await bywayError { try await transport.listen(on: user, context: .test()) }
+    #expect(error != nil)
+    await broker.stop()
+  }
+
   @Test("a flood of openings leaves a gateway usable")
   func flood() async throws {
     let broker = try await MosquittoServer(in: folder)

@@ -76,7 +76,7 @@ final class BrokerConnection: @unchecked Sendable {
   }
 
   private func didReceive(_ message: BrokerMessage) {
-    thread?.handled(message.payload.count)
+    thread?.handled(message.cost)
     received?(message)
   }
 

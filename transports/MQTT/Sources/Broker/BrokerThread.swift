@@ -39,10 +39,10 @@ final class BrokerThread: @unchecked Sendable {
     var isOver = false
   }
 
-  /// Bytes of messages that the owner has not handled yet, above which nothing is read from the broker.
+  /// Bytes by ``BrokerMessage/cost`` that the owner has not handled yet, above which nothing is read from the broker.
   private static let unreadLimit = 1 << 20
-  /// The time for the last packets of a connection that this end closes, in milliseconds.
-  private static let farewellLimit: Int32 = 1000
+  /// The time for the last packets of a connection that this end closes.
+  private static let farewellLimit = TimeAmount.seconds(1)
 
   private let library: MosquittoLibrary
   private let settings: BrokerSettings
@@ -134,7 +134,10 @@ final class BrokerThread: @unchecked Sendable {
   private func configure(_ client: OpaquePointer) -> Int32 {
     _ = library.setOption(client, Int32(BROKER_OPTION_PROTOCOL_VERSION), 5)
     _ = library.setOption(client, Int32(BROKER_OPTION_NO_DELAY), 1)
-    if settings.user != nil { _ = library.setLogin(client, settings.user, settings.password) }
+    if settings.user != nil {
+      let result = library.setLogin(client, settings.user, settings.password)
+      if result != 0 { return result }
+    }
     if let tls = settings.tls {
       // The passphrase callback keeps OpenSSL from asking on the terminal.
       let result = library.setTLS(
@@ -251,17 +254,12 @@ final class BrokerThread: @unchecked Sendable {
 
   private func close(_ client: OpaquePointer) {
     _ = library.disconnect(client, 0, nil)
-    let start = Moment.milliseconds
+    let end = NIODeadline.now() + Self.farewellLimit
     while library.socket(client) >= 0, library.wantsToWrite(client) {
-      let left = Self.farewellLimit - (Moment.milliseconds - start)
+      let left = Int32(clamping: (end - .now()).nanoseconds / 1_000_000)
       var descriptor = pollfd(fd: library.socket(client), events: Int16(POLLOUT), revents: 0)
       guard left > 0, poll(&descriptor, 1, left) > 0, library.write(client, 1) == 0 else { return }
     }
-  }
-
-  private enum Moment {
-    /// The milliseconds of a clock that starts at an arbitrary time.
-    static var milliseconds: Int32 { Int32(truncatingIfNeeded: NIODeadline.now().uptimeNanoseconds / 1_000_000) }
   }
 
   private func end(of result: Int32) -> BrokerEnd {
@@ -331,11 +329,13 @@ final class BrokerThread: @unchecked Sendable {
   }
 
   private func received(_ message: broker_message) {
-    guard let topic = message.topic, (0...Int32(BrokerSettings.messageLimit)).contains(message.length) else { return }
+    guard let topic = message.topic, (0...Int32(BrokerSettings.messageLimit)).contains(message.length),
+      strnlen(topic, LinkTopics.longest + 1) <= LinkTopics.longest
+    else { return }
     let payload = [UInt8](UnsafeRawBufferPointer(start: message.payload, count: Int(message.length)))
-    unread.add(payload.count, ordering: .relaxed)
-    handlers.received(
-      BrokerMessage(topic: String(cString: topic), payload: payload, isRetained: message.is_retained))
+    let received = BrokerMessage(topic: String(cString: topic), payload: payload, isRetained: message.is_retained)
+    unread.add(received.cost, ordering: .relaxed)
+    handlers.received(received)
   }
 
   /// Keeps the words of OpenSSL, which no error code has: `OpenSSL Error[0]: error:0A000086:SSL routines::certificate verify failed`.

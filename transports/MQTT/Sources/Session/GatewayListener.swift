@@ -39,11 +39,14 @@ final class GatewayListener: @unchecked Sendable {
   private var sessions: [SessionName: GatewaySession] = [:]
   private var openings = OpeningTable()
   private var refusals = SparseLog()
+  private var warnings = SparseLog()
   private var pause = ReconnectPause()
   private var isRepeating = false
   /// The run of another gateway whose announcement was found before this one announced itself.
   private var rival: SessionName?
   private var challenge: (name: SessionName, answered: EventLoopPromise<Void>)?
+  /// Whether this connection to the broker has carried the announcement, which the broker may have taken.
+  private var hasSentAnnouncement = false
   /// Whether the connection to the broker is complete.
   private var isAnnounced = false
 
@@ -66,6 +69,7 @@ final class GatewayListener: @unchecked Sendable {
       on: eventLoop, received: { self.received($0) }, ended: { self.brokerLost($0) })
     self.broker = broker
     rival = nil
+    hasSentAnnouncement = false
     let (target, topics) = (target, target.topics)
     return broker.open(settings, by: deadline).flatMapErrorThrowing { throw MQTTFailure.connecting(to: target, $0) }
       .flatMap {
@@ -82,7 +86,7 @@ final class GatewayListener: @unchecked Sendable {
         self.isAnnounced = true
       }
       .flatMapErrorThrowing { error in
-        broker.close()
+        self.abandon(broker)
         throw error
       }.nonisolated()
   }
@@ -103,6 +107,17 @@ final class GatewayListener: @unchecked Sendable {
       .flatMapThrowing { isAnswered in if isAnswered { throw MQTTFailure.occupied(target) } }
   }
 
+  /// Closes a connection on which the start failed. A normal end discards the will, so an announcement that has been sent is cleared.
+  private func abandon(_ broker: BrokerConnection) {
+    if hasSentAnnouncement {
+      broker.publish(
+        ByteBuffer(bytes: Presence.absent.payload), to: target.topics.gateway, .acknowledged(isRetained: true)
+      )
+      .whenFailure { _ in }
+    }
+    broker.close()
+  }
+
   private var announcement: Presence {
     switch phase {
     case .open: .present(run)
@@ -113,6 +128,7 @@ final class GatewayListener: @unchecked Sendable {
 
   private func announce(over broker: BrokerConnection) -> EventLoopFuture<Void> {
     let (target, topic) = (target, target.topics.gateway)
+    hasSentAnnouncement = true
     return broker.publish(ByteBuffer(bytes: announcement.payload), to: topic, .acknowledged(isRetained: true))
       .flatMapErrorThrowing { throw MQTTFailure.topic(topic, for: .writing, of: target, $0) }
   }
@@ -178,8 +194,10 @@ final class GatewayListener: @unchecked Sendable {
     }
     guard presence != announcement, phase == .open, !isRepeating else { return }
     if case .present(let other) = presence, other != run {
+      guard let more = warnings.admit(at: .now()) else { return }
       logger.warning(
-        "Another gateway announces itself at the same topic: stop one of them", metadata: ["link": "\(target.address)"])
+        "Another gateway announces itself at the same topic: stop one of them",
+        metadata: ["link": "\(target.address)", "times": "\(more + 1)"])
       return
     }
     isRepeating = true
@@ -208,8 +226,9 @@ final class GatewayListener: @unchecked Sendable {
       opened: { self.opened(name, $0) }, ended: { self.ended($0) })
     sessions[name] = session
     session.attach(to: broker)
-    eventLoop.assumeIsolated().scheduleTask(in: Self.openingLimit) {
-      if session === self.sessions[name], !session.isOpen { self.drop(name) }
+    // A session that has ended is not kept until then.
+    eventLoop.assumeIsolated().scheduleTask(in: Self.openingLimit) { [weak session] in
+      if let session, session === self.sessions[name], !session.isOpen { self.drop(name) }
     }
     return session
   }
