@@ -14,7 +14,8 @@ package enum BrowserFiles {
   package static func all(pageOrigin: String, deviceOrigin: String) -> [String: [UInt8]] {
     var files = all
     for (file, start, origin) in [
-      ("index.html", "name=\"byway-device\" content=\"", deviceOrigin), ("index.html", "frame-src 'self'", " \(deviceOrigin)"),
+      ("index.html", "name=\"byway-device\" content=\"", deviceOrigin),
+      ("index.html", "frame-src 'self'", " \(deviceOrigin)"),
       ("byway-frame.html", "name=\"byway-page\" content=\"", pageOrigin),
     ] {
       guard var bytes = files[file], let place = bytes.firstIndex(of: Array(start.utf8)) else { continue }
