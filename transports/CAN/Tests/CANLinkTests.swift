@@ -120,7 +120,7 @@ private final class EmulatedBus: Transport, @unchecked Sendable {
     ends = ["bus:tester-\(number)": left[0], "bus:ecu-\(number)": right[0]]
     inner = [left[1], right[1]]
     stopping = (pipe[0], pipe[1])
-    nonisolated(unsafe) let bus = self
+    let bus = self
     thread = try SystemThread.start { bus.run() }
   }
 
