@@ -102,7 +102,8 @@ import Testing
     arguments: [
       ("", "object"), ("[]", "object"), ("{}", "one of"), (#"{"delay":1,"cut":1}"#, "one of"),
       (#"{"delay":1,"pth":"/x"}"#, "unknown"), (#"{"delay":-1}"#, "1 to 3600000"), (#"{"delay":"1"}"#, "number"),
-      (#"{"rate":0}"#, "1 to"),
+      (#"{"delay":3600001}"#, "1 to 3600000"), (#"{"rate":0}"#, "1 to"), (#"{"rate":1000000001}"#, "1 to 1000000000"),
+      (#"{"status":600}"#, "200 to 599"), (#"{"cut":2147483648}"#, "0 to 2147483647"),
       (#"{"status":101}"#, "200 to 599"), (#"{"cut":1e99}"#, "number"), (#"{"cut":1,"path":"a"}"#, "begins with /"),
       (#"{"cut":1,"host":"a b"}"#, "not a host"), (#"{"cut":1,"method":"A B"}"#, "not a method"),
     ])

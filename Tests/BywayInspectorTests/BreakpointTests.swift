@@ -180,6 +180,22 @@ import Testing
     await house.stop()
   }
 
+  @Test("a request with HEAD keeps its method, and its other parts can be edited")
+  func headRequest() async throws {
+    let house = try await house()
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let sent = try send(house, .head)
+    try await waitForPause(house)
+    for method in ["GET", "POST"] {
+      let answer = try await act(house, "/api/paused/1/continue", #"{"method":"\#(method)"}"#)
+      #expect(answer.status == 400 && JSON(parsing: answer.text)?["part"]?.text == "method", "\(answer)")
+    }
+    #expect(try await act(house, "/api/paused/1/continue", #"{"method":"HEAD","path":"/b"}"#).status == 204)
+    let outcome = try await sent.value
+    #expect(outcome.status == 200 && outcome.text == "")
+    await house.stop()
+  }
+
   @Test("a user answers in place of the origin, or of its response", arguments: ["request", "response"])
   func answered(_ point: String) async throws {
     let reached = Atomic(0)
@@ -586,6 +602,21 @@ import Testing
     #expect(try await eventually { budget.held == 0 })
   }
 
+  @Test("a message is not kept after its exchange has continued")
+  func released() async throws {
+    let house = try await house()
+    try await breakpoint(house, #"{"on":"request"}"#)
+    let sent = try send(house, .post, "/a", Body("hello"))
+    try await waitForPause(house)
+    let rules = try #require(house.feed.actions.rules)
+    weak let body = try rules.breakpoints.message(1).body
+    #expect(body != nil)
+    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+    #expect(try await sent.value.text == "POST /a [] 5 hello")
+    #expect(try await eventually { body == nil })
+    await house.stop()
+  }
+
   @Test("when memory is short, the oldest exchange continues unchanged")
   func pressure() async throws {
     let house = try await house()
@@ -740,6 +771,23 @@ import Testing
     await house.stop()
   }
 
+  @Test("a breakpoint has at most 64 KiB and all have at most 1 MiB, and more is refused with advice")
+  func sizes() async throws {
+    let house = try await house()
+    func add(_ count: Int) async throws -> (status: Int, text: String) {
+      let path = String(repeating: "a", count: count)
+      return try await act(house, "/api/breakpoints", #"{"on":"request","path":"/\#(path)"}"#)
+    }
+    let large = try await add(64 << 10)
+    #expect(large.status == 413 && large.text.contains("at most 64 KiB"), "\(large)")
+    for _ in 0..<16 { #expect(try await add(65_400).status == 200) }
+    let more = try await add(65_400)
+    #expect(more.status == 413 && more.text.contains("remove one"), "\(more)")
+    #expect(try await act(house, "/api/breakpoints/1/remove").status == 200)
+    #expect(try await add(65_400).status == 200)
+    await house.stop()
+  }
+
   @Test("a stub takes effect at once, before the request is sent, and until it is removed")
   func stub() async throws {
     let reached = Atomic(0)
@@ -792,6 +840,18 @@ import Testing
     #expect(try await message(house, 1)["body"]?["text"] == "stub")
     #expect(try await act(house, "/api/paused/1/continue", #"{"body":"edited"}"#).status == 204)
     #expect(try await sent.value.text == "edited")
+    await house.stop()
+  }
+
+  @Test("a fault rule takes effect before a stub for the same request")
+  func faultBeforeStub() async throws {
+    let house = try await house()
+    #expect(try await act(house, "/api/stubs", ####"{"text":"### GET /a\nHTTP/1.1 200\n\nstub"}"####).status == 200)
+    #expect(try await act(house, "/api/faults", #"{"path":"/a","status":503}"#).status == 200)
+    #expect(try await send(house).value.status == 503)
+    #expect(try await house.json("/api/stubs")["stubs"]?.elements.map { $0["hits"] } == [0])
+    #expect(try await act(house, "/api/faults/1/remove").status == 200)
+    #expect(try await send(house).value.text == "stub")
     await house.stop()
   }
 

@@ -159,6 +159,23 @@ import Testing
     #expect(try await eventually { await plugin.status.processIDs.isEmpty })
   }
 
+  @Test("the status of a program that cannot be started has the reason, and the time of the next attempt")
+  func nextAttempt() async throws {
+    let folder = try TemporaryFolder()
+    let rig = try await PluginRig(["exec:\(folder["missing"])"], in: folder) {
+      $0.start = .now
+    } origin: { _ in
+      Response(status: .ok)
+    }
+    let plugin = rig.plugins[0]
+    await plugin.start()
+    #expect(
+      try await eventually {
+        if case .starting(reason: .some, next: .some) = await plugin.status.state { true } else { false }
+      })
+    await rig.stop()
+  }
+
   @Test("without start=now, nothing is started before a request")
   func firstUse() async throws {
     let folder = try TemporaryFolder()
@@ -332,6 +349,22 @@ import Testing
     #expect(status.figures.lastTime == status.figures.time)
     #expect(status.figures.time >= ownTime && status.figures.time <= all - originTime - clientTime)
     if case .running = status.state {} else { Issue.record("\(status.state)") }
+    await rig.stop()
+    await plugin.stop()
+  }
+
+  @Test("the plugin's time is the sum of the times of all responses, and the latest one is known by itself")
+  func sum() async throws {
+    let folder = try TemporaryFolder()
+    let plugin = try await TestPlugin(in: folder) { _ in Response(status: .ok) }
+    let rig = try await PluginRig([plugin.address], in: folder) { _ in Response(status: .ok) }
+    var sum = TimeAmount.zero
+    for _ in 1...3 {
+      _ = try await rig.client.get("http://device/").text
+      let latest = await rig.plugins[0].status.figures.lastTime
+      sum = sum + (try #require(latest))
+    }
+    #expect(await rig.plugins[0].status.figures.time == sum)
     await rig.stop()
     await plugin.stop()
   }
