@@ -10,7 +10,7 @@ import TransportTestSupport
 @Suite("Medium of a line") struct LineMediumTests {
   private let log = LogRecord()
 
-  @Test("carries bytes in both directions, and keeps frames in one message")
+  @Test("a medium carries bytes in both directions, and keeps a frame in one message")
   func carries() async throws {
     let far = try FarEnd()
     let channel = try await open(far)
@@ -22,7 +22,7 @@ import TransportTestSupport
     try await channel.close()
   }
 
-  @Test("cuts at the limit of a message, at the end of a frame where possible")
+  @Test("messages of a medium are cut at their limit, at the end of a frame where possible")
   func limit() async throws {
     let far = try FarEnd()
     let channel = try await open(far, limit: 8)
@@ -32,7 +32,7 @@ import TransportTestSupport
     try await channel.close()
   }
 
-  @Test("an error about one message loses that message only")
+  @Test("a medium's error about one message loses that message only")
   func loss() async throws {
     let far = try FarEnd(buffer: 4096)
     // The kernel refuses a message that is larger than the buffer of its socket.
@@ -47,7 +47,7 @@ import TransportTestSupport
     try await channel.close()
   }
 
-  @Test("another error ends the channel")
+  @Test("another error of a medium ends its channel")
   func failure() async throws {
     let far = try FarEnd(buffer: 4096)
     let channel = try await open(far, limit: 20_000, loss: [])
@@ -57,7 +57,7 @@ import TransportTestSupport
     #expect(log.all.contains { $0.contains("Line ends") })
   }
 
-  @Test("the end of the medium closes the channel, behind its last bytes", arguments: [[], [5, 6, 7]] as [[UInt8]])
+  @Test("the end of a medium closes its channel after the last bytes", arguments: [[], [5, 6, 7]] as [[UInt8]])
   func endOfMedium(_ bytes: [UInt8]) async throws {
     let far = try FarEnd()
     let channel = try await open(far)
@@ -68,7 +68,7 @@ import TransportTestSupport
     try? await channel.close()
   }
 
-  @Test("a close sends the last bytes first, and completes when the medium is closed")
+  @Test("closing a medium's channel sends the last bytes, and completes when the medium is closed")
   func closing() async throws {
     let far = try FarEnd()
     let channel = try await open(far, limit: 8)
@@ -79,7 +79,7 @@ import TransportTestSupport
     #expect(try far.receive(waiting: false) == [])
   }
 
-  @Test("a close does not wait for long for a medium that takes nothing")
+  @Test("closing a medium's channel does not wait long for a medium that takes nothing")
   func closingStuck() async throws {
     let far = try FarEnd(buffer: 4096)
     let channel = try await open(far)
@@ -91,7 +91,7 @@ import TransportTestSupport
     for promise in closes { try await promise.futureResult.get() }
   }
 
-  @Test("stops its writer while the medium is full, and loses nothing")
+  @Test("a full medium stops its writer, and loses nothing")
   func backPressure() async throws {
     let far = try FarEnd(buffer: 4096)
     let channel = try await open(far, limit: 1000)
@@ -105,7 +105,7 @@ import TransportTestSupport
     try await channel.close()
   }
 
-  @Test("stops the medium while its reader does not read, and loses nothing")
+  @Test("a channel that is not read stops its medium, and loses nothing")
   func unread() async throws {
     let far = try FarEnd(buffer: 4096)
     let channel = try await open(far)
@@ -122,7 +122,7 @@ import TransportTestSupport
     try await channel.close()
   }
 
-  @Test("has no half-close")
+  @Test("a medium's channel refuses to close one direction")
   func halfClose() async throws {
     let far = try FarEnd()
     let channel = try await open(far)
@@ -132,7 +132,7 @@ import TransportTestSupport
     try await channel.close()
   }
 
-  @Test("carries a stream of bytes over a medium without messages")
+  @Test("a medium without messages carries a stream of bytes")
   func stream() async throws {
     let far = try FarEnd(kind: SOCK_STREAM)
     let channel = try await LineMedium(far.takeNear(), .bytes, name: "test").open(

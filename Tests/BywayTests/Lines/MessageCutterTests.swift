@@ -3,7 +3,7 @@ import Testing
 @testable import Byway
 
 @Suite struct MessageCutterTests {
-  @Test("a message has all whole frames that fit")
+  @Test("a cut message has all whole frames that fit")
   func frames() {
     var cutter = MessageCutter(limit: 8)
     cutter.add([1, 2, 0, 3, 0, 4, 5, 6])
@@ -14,14 +14,14 @@ import Testing
     #expect(cutter.next == [4, 5, 6, 0])
   }
 
-  @Test("a frame that is not whole leaves nevertheless, so nothing waits for bytes that may not come")
+  @Test("an incomplete frame is sent without waiting for its end")
   func partialFrame() {
     var cutter = MessageCutter(limit: 8)
     cutter.add([1, 2, 3])
     #expect(cutter.next == [1, 2, 3])
   }
 
-  @Test("a frame that is larger than a message fills messages")
+  @Test("a frame larger than a message fills several messages")
   func largeFrame() {
     var cutter = MessageCutter(limit: 4)
     cutter.add([1, 2, 3, 4])
@@ -30,7 +30,7 @@ import Testing
     #expect(cutter.next == nil && cutter.room == 4)
   }
 
-  @Test("takes no more than a message at a time, and never has negative room")
+  @Test("a message cutter takes at most one message at a time")
   func room() {
     var cutter = MessageCutter(limit: 4)
     cutter.add([1, 2, 3, 4, 5, 0])

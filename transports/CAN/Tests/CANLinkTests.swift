@@ -11,7 +11,7 @@ import TransportTestSupport
 
 /// Tests what needs no bus. A pair of sockets that keeps messages apart stands for it; Tests/Device/can.py has an emulated one.
 @Suite struct CANLinkTests {
-  @Test("addresses and options have the layout of the kernel")
+  @Test("ISO-TP addresses and options have the layout of the kernel")
   func layout() throws {
     let address = try CANAddress(LinkAddress("can:can0?tx=7E0&rx=18DAF110"))
     #expect(
@@ -21,7 +21,7 @@ import TransportTestSupport
     #expect(withUnsafeBytes(of: ISOTPSocket.FrameOptions.fd) { Array($0) } == [72, 64, 1])
   }
 
-  @Test("explains errors of the system")
+  @Test("system errors of a CAN socket say what to do")
   func failures() throws {
     let classic = try CANAddress(LinkAddress("can:can7?tx=1&rx=2"))
     let fd = try CANAddress(LinkAddress("can:can7?tx=1&rx=2&fd=yes"))
@@ -43,7 +43,7 @@ import TransportTestSupport
     #expect(CANFailure.noInterface("a", []).message.hasSuffix("There are no CAN interfaces here."))
   }
 
-  @Test("finds the interfaces of CAN among the others")
+  @Test("CAN interfaces are found among the others")
   func interfaces() throws {
     let folder = try TemporaryFolder()
     for (name, kind) in [("vcan1", "280\n"), ("eth0", "1\n"), ("can0", "280\n"), ("odd", "2800\n")] {

@@ -8,7 +8,7 @@ import Testing
   private static let name = "0123456789abcdef0123456789abcdef"
 
   @Test(
-    "accepts brokers and topics",
+    "an MQTT address has a broker and a topic",
     arguments: ["127.0.0.1/a", "localhost:1884/byway/sensor1", "[::1]/ä/b", "me@127.0.0.1/a"])
   func addresses(_ rest: String) throws {
     try MQTTTransport().check(LinkAddress("mqtt://\(rest)"))
@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(
-    "refuses topics that reach other devices, or that brokers do not allow",
+    "a topic that reaches other devices, or that brokers do not allow, is refused",
     arguments: [
       ("", "no topic"), ("/", "no topic"), ("/a/+/b", "wildcard"), ("/a+b", "wildcard"), ("/a/b#", "wildcard"),
       ("/a//b", "empty level"), ("/a/", "empty level"), ("//a", "empty level"), ("/$SYS/a", "reserved"),
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(
-    "refuses other mistakes in addresses",
+    "other mistakes in MQTT addresses are refused",
     arguments: [
       ("mqtt://broker.example/a", "use mqtts:, or add insecure=yes"), ("mqtt://10.1.2.3/a", "insecure=yes"),
       ("mqtt://127.0.0.1:0/a", "port 0"), ("mqtt://me:secret@127.0.0.1/a", "must not contain a password"),
@@ -76,7 +76,7 @@ import Testing
     #expect(SessionName("\(random)"[...]) == random && random != .random())
   }
 
-  @Test("reads its own announcements, and takes everything else for foreign")
+  @Test("an announcement of a gateway is told from foreign messages")
   func presence() throws {
     let run = try #require(SessionName(Self.name[...]))
     for presence in [Presence.absent, .present(run), .leaving(run)] { #expect(Presence(presence.payload) == presence) }

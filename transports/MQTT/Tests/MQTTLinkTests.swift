@@ -215,7 +215,7 @@ import TransportTestSupport
     await broker.stop()
   }
 
-  @Test("says that no gateway is at a topic, or that another program uses it")
+  @Test("the error of a topic without a gateway says so, or that another program uses the topic")
   func noGateway() async throws {
     let broker = try await MosquittoServer(in: folder)
     let address = try address(broker)
@@ -430,7 +430,7 @@ import TransportTestSupport
     await broker.stop()
   }
 
-  @Test("says that nothing listens, that the port is not a broker's, and that a library is missing")
+  @Test("errors say that nothing listens, that the port is not a broker's, or that the library is missing")
   func noBroker() async throws {
     let unused = try UnusedPort()
     let refused = await bywayError {

@@ -7,19 +7,21 @@ import Testing
   private let transport = VirtioTransport()
 
   @Test(
-    "accepts a name and an absolute path",
+    "a virtio address has a name or an absolute path",
     arguments: ["org.byway.link", "a", "org.qemu.guest_agent.0", "/run/vm.sock", "/dev/vport0p1", "a:b", "ü"])
   func addresses(_ rest: String) throws {
     try transport.check(LinkAddress("virtio:\(rest)"))
   }
 
-  @Test("refuses addresses without a port", arguments: ["", "//host/port", "a b", "a/b", "./socket", "a\u{7F}", "a\n"])
+  @Test(
+    "a virtio address without a valid port is refused",
+    arguments: ["", "//host/port", "a b", "a/b", "./socket", "a\u{7F}", "a\n"])
   func badAddresses(_ rest: String) {
     let error = #expect(throws: BywayError.self) { try transport.check(LinkAddress("virtio:\(rest)")) }
     #expect(error?.code == .invalidAddress && error?.message.contains("write virtio:NAME") == true)
   }
 
-  @Test("refuses options that it does not have")
+  @Test("an unknown option of a virtio address is refused")
   func options() {
     let error = #expect(throws: BywayError.self) {
       try TransportRegistry([transport]).link("virtio:a?baud=9600")
@@ -27,21 +29,22 @@ import Testing
     #expect(error?.code == .unknownOption)
   }
 
-  @Test("tells names and paths apart")
+  @Test("names and paths of virtio ports are told apart")
   func places() throws {
     #expect(try VirtioPlace(LinkAddress("virtio:a")) == .port("a"))
     #expect(try VirtioPlace(LinkAddress("virtio:/a")) == .path("/a"))
     #expect("\(VirtioPlace.port("a"))" == "virtio port a" && "\(VirtioPlace.path("/a"))" == "/a")
   }
 
-  @Test("reports that it is a line without a rate")
+  @Test("a virtio port is a line without a rate")
   func line() throws {
     let line = try transport.line(for: LinkAddress("virtio:a"))
     #expect(line != nil && line?.bytesPerSecond == nil)
   }
 
   @Test(
-    "refuses a path that can never be a port", arguments: [("/dev/null", "another kind"), ("/etc/passwd", "neither")])
+    "a path that cannot be a virtio port is refused",
+    arguments: [("/dev/null", "another kind"), ("/etc/passwd", "neither")])
   func wrongFile(_ path: String, _ part: String) throws {
     let address = try LinkAddress("virtio:\(path)")
     let error = #expect(throws: BywayError.self) { try transport.check(address, for: .dial) }

@@ -12,7 +12,7 @@ import TransportTestSupport
 /// Tests both ends of a port: a pseudo-terminal stands for the port, and a Unix socket for that of QEMU. Tests/Device/virtio.py tests real
 /// ports.
 @Suite struct VirtioLinkTests {
-  @Test("opens a port by its name, and carries bytes both ways")
+  @Test("a virtio port that is opened by its name carries bytes both ways")
   func port() async throws {
     let (system, terminal) = try port("vport0p1")
     defer { withExtendedLifetime(system) {} }
@@ -25,7 +25,7 @@ import TransportTestSupport
     try await channel.close()
   }
 
-  @Test("opens a port by its path, and yields it again after each loss")
+  @Test("a virtio port that is opened by its path is opened again after each loss")
   func listener() async throws {
     let (system, terminal) = try port("vport0p1")
     defer { withExtendedLifetime(system) {} }
@@ -42,7 +42,7 @@ import TransportTestSupport
     await listener.close()
   }
 
-  @Test("waits for a port that is missing, with the reason")
+  @Test("a listener waits for a missing virtio port, and gives the reason")
   func waiting() async throws {
     let system = try FakePorts([:])
     defer { withExtendedLifetime(system) {} }
@@ -54,7 +54,7 @@ import TransportTestSupport
     await listener.close()
   }
 
-  @Test("a missing port is an error for a dialer, and another device for both")
+  @Test("a missing virtio port is an error for a dialer, and another device is one for both ends")
   func unusable() async throws {
     let system = try FakePorts([:])
     defer { withExtendedLifetime(system) {} }
@@ -65,7 +65,7 @@ import TransportTestSupport
     #expect(other?.code == .linkUnavailable && other?.diagnosis?.fault == .notADevice)
   }
 
-  @Test("connects to the socket of a port on the host")
+  @Test("on the host, a link connects to the socket of a virtio port")
   func host() async throws {
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }

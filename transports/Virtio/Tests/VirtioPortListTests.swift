@@ -7,7 +7,7 @@ import Testing
 @testable import VirtioTransport
 
 @Suite struct VirtioPortListTests {
-  @Test("lists ports in the order of their numbers, with their names")
+  @Test("virtio ports are listed in the order of their numbers, with their names")
   func order() throws {
     let system = try FakePorts(["vport0p10": "ten\n", "vport0p2": "two\n", "vport1p1": "", "vport0p3": nil])
     defer { withExtendedLifetime(system) {} }
@@ -16,14 +16,14 @@ import Testing
     #expect(system.list.all().map(\.name) == ["two", nil, "ten", nil])
   }
 
-  @Test("finds a port by its name")
+  @Test("a virtio port is found by its name")
   func names() throws {
     let system = try FakePorts(["vport0p1": "org.byway.link\n", "vport0p2": "other\n"])
     defer { withExtendedLifetime(system) {} }
     #expect(try system.list.path(of: "org.byway.link") == "\(system.devices)/vport0p1")
   }
 
-  @Test("suggests a similar name, and lists the ports that exist")
+  @Test("an unknown virtio port is answered with a similar name and the existing ports")
   func missing() throws {
     let system = try FakePorts(["vport0p1": "org.byway.link\n"])
     defer { withExtendedLifetime(system) {} }
@@ -33,7 +33,7 @@ import Testing
     #expect(failure?.message.contains("There are: virtio:org.byway.link (\(system.devices)/vport0p1).") == true)
   }
 
-  @Test("lists at most eight ports in a message")
+  @Test("a message lists at most eight virtio ports")
   func many() throws {
     let names = Dictionary(uniqueKeysWithValues: (1...9).map { ("vport0p\($0)", "port\($0)\n") })
     let system = try FakePorts(names)
@@ -43,7 +43,7 @@ import Testing
     #expect(failure?.message.contains("port9") == false && failure?.message.contains("Did you mean") == false)
   }
 
-  @Test("says which module is missing, and that there is no other port")
+  @Test("without any virtio port, the message names the kernel module")
   func nothing() throws {
     let none = VirtioPortList(classes: "/no/such/folder")
     let failure = #expect(throws: VirtioFailure.self) { try none.path(of: "a") }
@@ -54,7 +54,7 @@ import Testing
     #expect(another?.message.contains("It has no other port.") == true)
   }
 
-  @Test("refuses a name that two ports have, and gives their paths")
+  @Test("a name that two virtio ports have is refused, with their paths")
   func ambiguous() throws {
     let system = try FakePorts(["vport0p1": "a\n", "vport1p1": "a\n"])
     defer { withExtendedLifetime(system) {} }
@@ -63,7 +63,7 @@ import Testing
     #expect(failure?.message.contains("\(system.devices)/vport0p1, \(system.devices)/vport1p1") == true)
   }
 
-  @Test("gives addresses by name only if they can be read back")
+  @Test("the list of virtio ports has addresses that can be used")
   func addresses() throws {
     let system = try FakePorts([
       "vport0p1": "a\n", "vport0p2": "b c\n", "vport0p3": "d\n", "vport0p4": "d\n", "vport0p5": nil,
@@ -91,7 +91,7 @@ import Testing
     #expect(ports[0].device == "\(system.devices)/vport0p1")
   }
 
-  @Test("explains errors of the system")
+  @Test("system errors of a virtio port say what to do")
   func failures() {
     let opened: [(CInt, LinkFault, String)] = [
       (ENOENT, .noFile, "There is no /p"), (ENODEV, .noFile, "There is no /p"),
