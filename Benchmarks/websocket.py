@@ -171,16 +171,17 @@ listen stream
         listens, dials = self.links["ws, nginx"]
         gateway = self.gateway(listens)
         request = subprocess.Popen(
-            [self.options.byway, "request", "--link", dials, "-s", "--limit-rate", "10M", "-o", "/dev/null", "http://localhost/file"],
-            stderr=subprocess.PIPE, text=True)
-        time.sleep(1)
+            [self.options.byway, "request", "--link", dials, "-s", "http://localhost/file"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        # The pipe is not read from here on, so the transfer cannot end before the gateway does.
+        if len(request.stdout.read(MEBIBYTE)) < MEBIBYTE:
+            sys.exit("The request ended before the gateway was killed.")
         gateway.send_signal(signal.SIGKILL)
         start = time.monotonic()
         _, text = request.communicate(timeout=120)
         seconds = time.monotonic() - start
         if request.returncode == 0:
             sys.exit("The request ended well without its gateway.")
-        print(text.strip(), file=sys.stderr)
+        print(text.decode().strip(), file=sys.stderr)
         return seconds
 
 
