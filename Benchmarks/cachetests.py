@@ -15,12 +15,13 @@ import json
 import os
 import pathlib
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+
+from processes import free_port, stop
 
 # Prints "KIND RESULT ID" for each test that is for a cache between a client and an origin.
 JUDGE = """
@@ -219,12 +220,6 @@ def find(*names):
     return next(filter(None, (shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin") for name in names)), None)
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 def start(running, command, place, **options):
     """Starts a server, which ends with this script, and waits until it accepts connections at a port or a path."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, **options)
@@ -237,15 +232,6 @@ def start(running, command, place, **options):
             return
         time.sleep(0.05)
     raise SystemExit(f"{command[0]} did not start")
-
-
-def stop(process):
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 if __name__ == "__main__":

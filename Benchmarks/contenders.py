@@ -12,6 +12,8 @@ import sys
 import tempfile
 import time
 
+from processes import processor_time, stop
+
 ORIGIN_SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "Tests" / "Support" / "origin.py"
 
 NGINX = """
@@ -118,22 +120,11 @@ class Process:
 
     def busy(self):
         """Returns the processor seconds so far."""
-        fields = pathlib.Path(f"/proc/{self.worker()}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return processor_time(self.worker())
 
     def stop(self):
-        stop(self.child)
+        stop(self.child, limit=5)
         self.log.close()
-
-
-def stop(child):
-    """Ends a process."""
-    child.terminate()
-    try:
-        child.wait(5)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        child.wait()
 
 
 def program(name, package):

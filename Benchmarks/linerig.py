@@ -17,6 +17,8 @@ import threading
 import time
 import tty
 
+from processes import free_port, processor_time
+
 
 class Rig:
     """The programs, and the files to fetch. `line` has options of `byway line` besides the rate, `flags` those of proxy
@@ -134,7 +136,7 @@ class Rig:
 
     def busy(self):
         """Returns the processor seconds of both ends so far."""
-        return sum(processor_seconds(child.pid) for child in (self.gateway, self.proxy))
+        return sum(processor_time(child.pid) for child in (self.gateway, self.proxy))
 
 
 class Relay:
@@ -206,17 +208,6 @@ def flipping(share, seed):
 
 def digest(data):
     return hashlib.sha256(data).hexdigest()
-
-
-def processor_seconds(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def connects(port):

@@ -12,11 +12,12 @@ import contextlib
 import http.client
 import os
 import pathlib
-import socket
 import statistics
 import subprocess
 import tempfile
 import time
+
+from processes import free_port, processor_time, stop, wait_for
 
 MEBIBYTE = 1 << 20
 
@@ -90,9 +91,9 @@ class Bench:
         url = f"http://127.0.0.1:{port}"
         curl("--retry", "20", "--retry-all-errors", "--retry-delay", "1", f"{url}/small")
         counted = [gateway, proxy, self.mosquitto]
-        before = sum(map(processor_time, counted))
+        before = sum(processor_time(process.pid) for process in counted)
         down = [self.options.size / curl(f"{url}/file") for _ in range(self.options.rounds)]
-        cpu = (sum(map(processor_time, counted)) - before) / self.options.rounds / self.options.size * 1000
+        cpu = (sum(processor_time(process.pid) for process in counted) - before) / self.options.rounds / self.options.size * 1000
         up = [self.options.size / curl("-T", self.folder / "files/file", f"{url}/sink") for _ in range(self.options.rounds)]
         times = requests(port, self.options.requests)
         for process in [proxy, gateway]:
@@ -117,37 +118,6 @@ def requests(port, count):
         times.append((time.perf_counter() - start) * 1000)
     connection.close()
     return sorted(times)
-
-
-def processor_time(process):
-    columns = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(columns[11]) + int(columns[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_for(port, process):
-    for _ in range(200):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        if process.poll() is not None:
-            raise SystemExit(f"{process.args[0]} ended with {process.returncode}")
-        time.sleep(0.05)
-    raise SystemExit(f"nothing listens on port {port}")
-
-
-def stop(process):
-    process.terminate()
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 if __name__ == "__main__":

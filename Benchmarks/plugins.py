@@ -24,6 +24,7 @@ import time
 
 import contenders
 import instructions
+from processes import free_port, processor_time, stop
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "plugins/examples"
@@ -121,7 +122,7 @@ class Contender:
     def busy(self):
         """Returns the processor seconds of all processes, and those of plugins, agents and judges, which are another program."""
         program = os.readlink(f"/proc/{self.processes[0].pid}/exe")
-        all_of_them = [(pid, seconds(pid)) for process in self.processes for pid in family(process.pid)]
+        all_of_them = [(pid, processor_time(pid)) for process in self.processes for pid in family(process.pid)]
         first = family(self.processes[0].pid)
         others = sum(spent for pid, spent in all_of_them if pid not in first or os.readlink(f"/proc/{pid}/exe") != program)
         return sum(spent for _, spent in all_of_them), others
@@ -133,17 +134,6 @@ def family(pid):
         for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
             children += (task / "children").read_text().split()
     return [pid, *(inner for child in children for inner in family(int(child)))]
-
-
-def seconds(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Bench:
@@ -178,7 +168,7 @@ class Bench:
         """Starts a program that listens on a port."""
         with open(self.place() / "log", "wb") as log:
             child = subprocess.Popen(["taskset", "-c", "0", *map(str, command)], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        self.running.callback(contenders.stop, child)
+        self.running.callback(stop, child, limit=5)
         for _ in range(1000):
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
                 return child
@@ -232,7 +222,6 @@ class Bench:
         command = [self.options.mitmdump, "-q", "--set", f"confdir={place}", "--mode", f"reverse:http://127.0.0.1:{self.port}", "-p", port,
                    "--listen-host", "127.0.0.1", *(part.replace("ADDON", str(place / "addon.py")) for part in arguments)]
         return Contender(f"http://127.0.0.1:{port}", self.start_at_port(command, port))
-
 
 
 def load(contender, duration):

@@ -21,6 +21,7 @@ import threading
 import time
 
 import contenders
+from processes import free_port, stop
 
 BODY_SIZE = 64 << 20
 MEBIBYTE = 1 << 20
@@ -115,7 +116,7 @@ class Rig:
             curl(f"http://127.0.0.1:{local}/")
             return time.monotonic() - begun
         finally:
-            contenders.stop(process)
+            stop(process, limit=5)
 
     def ssh(self, port, hosts):
         return [
@@ -124,7 +125,7 @@ class Rig:
 
     def start(self, command, port):
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.running.callback(contenders.stop, process)
+        self.running.callback(stop, process, limit=5)
         await_port(port, process)
 
 
@@ -208,12 +209,6 @@ class Relay:
                 writer.write(piece)
                 await writer.drain()
         writer.close()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def await_port(port, process):

@@ -13,16 +13,15 @@ import os
 import pathlib
 import re
 import signal
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+from processes import free_port, processor_time, stop, wait_for
+
 MEBIBYTE = 1 << 20
-# Seconds for a process to end.
-ENDED = 10
 
 
 def main():
@@ -151,12 +150,12 @@ listen stream
     def measure(self, link):
         listens, dials = self.links[link]
         gateway = self.gateway(listens)
-        before = busy(gateway)
+        before = processor_time(gateway.pid)
         start = time.monotonic()
         subprocess.run(
             [self.options.byway, "request", "--link", dials, "-s", "-o", "/dev/null", "http://localhost/file"], check=True, timeout=600)
         seconds = time.monotonic() - start
-        cpu = (busy(gateway) - before) * 1024 / self.options.size
+        cpu = (processor_time(gateway.pid) - before) * 1024 / self.options.size
         ping = subprocess.run(
             [self.options.byway, "ping", "--link", dials, "-c", str(self.options.pings), "-i", "0.01"],
             check=True, capture_output=True, text=True, timeout=120)
@@ -191,39 +190,6 @@ def table(results):
         rate, ping, cpu = (statistics.median(column) for column in zip(*rounds))
         lines.append(f"| {link} | {rate:,.0f} | {ping:.2f} | {cpu:.2f} |")
     return "\n".join(lines)
-
-
-def busy(process):
-    """Returns the processor time of a process in seconds."""
-    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_for(port, process):
-    deadline = time.monotonic() + 10
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return
-        except OSError:
-            if process.poll() is not None or time.monotonic() > deadline:
-                sys.exit(f"{process.args} does not listen on {port}")
-            time.sleep(0.05)
-
-
-def stop(process):
-    process.terminate()
-    try:
-        process.wait(ENDED)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 if __name__ == "__main__":
