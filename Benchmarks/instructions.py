@@ -12,7 +12,8 @@ The same load as Benchmarks/gateway.py: one connection, 64 streams. Only user co
 `make release` strips; instructions are counted without.
 
 --check measures a gateway, the same with metrics and access log, a proxy in front of a gateway, and one run of `byway request`. It fails if one
-takes more instructions than its limit.
+takes more instructions than its limit in each of three runs. On a busy machine, requests arrive in smaller groups and timers run more often per
+request, which only adds instructions.
 """
 import argparse
 import collections
@@ -32,6 +33,7 @@ COUNTED = ["swift_retain", "swift_release", "malloc", "free"]
 OBSERVED = ["--metrics", "unix:{}/m", "--access-log", "{}/access"]
 # Instructions of a request, or of a run: what was measured, and 1 %. Lower them with the code.
 LIMITS = {"gateway": 44_200, "gateway with metrics and log": 53_300, "proxy": 45_300, "byway request": 50_600_000}
+RUNS = 3
 
 
 def main():
@@ -60,12 +62,18 @@ def main():
 
 def check(rig):
     """Returns what is over its limit, as the end of the process."""
-    counts = {
-        "gateway": rig.gateway()[0] / rig.requests, "gateway with metrics and log": rig.gateway(OBSERVED)[0] / rig.requests,
-        "proxy": rig.proxy()[0] / rig.requests, "byway request": rig.client()[0]}
-    for name, count in counts.items():
-        print(f"{name}: {count:,.0f} instructions, at most {LIMITS[name]:,}")
-    over = [name for name, count in counts.items() if count > LIMITS[name]]
+    measures = {
+        "gateway": lambda: rig.gateway()[0] / rig.requests, "gateway with metrics and log": lambda: rig.gateway(OBSERVED)[0] / rig.requests,
+        "proxy": lambda: rig.proxy()[0] / rig.requests, "byway request": lambda: rig.client()[0]}
+    over = []
+    for name, measure in measures.items():
+        for _ in range(RUNS):
+            count = measure()
+            print(f"{name}: {count:,.0f} instructions, at most {LIMITS[name]:,}")
+            if count <= LIMITS[name]:
+                break
+        else:
+            over.append(name)
     return f"More instructions than allowed: {', '.join(over)}" if over else None
 
 
