@@ -19,6 +19,12 @@ let small: [SwiftSetting] =
   settings
   + (Context.environment["SMALL_COMMAND"] == nil ? [] : [.unsafeFlags(["-Osize"], .when(configuration: .release))])
 
+// Set by .ci/run: debug builds optimize the line layer, whose tests simulate hours of lines. Assertions stay.
+let simulated: [SwiftSetting] =
+  settings
+  + (Context.environment["OPTIMIZED_LINE"] == nil
+    ? [] : [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))])
+
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioConcurrencyHelpers: Target.Dependency = .product(name: "NIOConcurrencyHelpers", package: "swift-nio")
@@ -95,16 +101,16 @@ let package = Package(
     // State machines without I/O, clock or lock.
     .systemLibrary(
       name: "CBywayNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
-    source("BywayLineLayer", []),
+    source("BywayLineLayer", [], simulated),
     source("BywayHTTPWire", ["BywayPrimitives", nioCore, httpTypes]),
     source("BywayHTTP1Session", ["BywayHTTPWire", nioCore]),
     source("BywayHTTP2Session", ["BywayHTTPWire", "BywayLibC", "BywayPrimitives", "CBywayNGHTTP2", nioCore]),
-    source("BywayLineEmulation", []),
+    source("BywayLineEmulation", [], simulated),
     // Conformance tests for one end of a line, as text that programs in any language can read.
     .target(
       name: "BywayLineConformance", dependencies: ["BywayLineLayer", "BywayPrimitives"],
       resources: [.embedInCode("Scripts")],
-      swiftSettings: settings),
+      swiftSettings: simulated),
 
     // The core, which users import.
     source(

@@ -3,7 +3,7 @@ import TestPeers
 import TestTools
 import Testing
 
-extension EndToEnd {
+extension Waiting {
   /// More connections than available descriptors.
   @Suite("Many connections") struct CrowdTests {
     /// Returns the log lines about connections that could not be accepted.

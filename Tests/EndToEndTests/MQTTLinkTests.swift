@@ -3,7 +3,7 @@ import TestPeers
 import TestTools
 import Testing
 
-extension EndToEnd {
+extension Waiting {
   /// Gateways and proxies that meet at mosquitto.
   @Suite("A link over an MQTT broker") struct MQTTLinkTests {
     private let folder: TemporaryFolder

@@ -4,7 +4,7 @@ import TestPeers
 import TestTools
 import Testing
 
-extension EndToEnd {
+extension Waiting {
   @Suite("Shutdown") struct ShutdownTests {
     @Test("a gateway finishes a running request after SIGTERM, and exits with 0") func gatewayDrains() async throws {
       let bare = try await BareGateway(["--drain", "10"])

@@ -4,7 +4,7 @@ import TestPeers
 import TestTools
 import Testing
 
-extension EndToEnd {
+extension SerialEndToEnd {
   /// A line with `?http=1.1` leads to an ordinary server behind an end that has only the line layer.
   @Suite("HTTP/1.1 on a serial line") struct HTTP1LineTests {
     @Test(

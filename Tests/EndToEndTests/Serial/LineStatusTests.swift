@@ -4,7 +4,7 @@ import TestPeers
 import TestTools
 import Testing
 
-extension EndToEnd {
+extension SerialEndToEnd {
   /// The status of a line as both ends report it.
   @Suite("Status of a serial line") struct LineStatusTests {
     private let folder: TemporaryFolder

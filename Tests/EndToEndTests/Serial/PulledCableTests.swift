@@ -4,7 +4,7 @@ import TestPeers
 import TestTools
 import Testing
 
-extension EndToEnd {
+extension SerialEndToEnd {
   @Suite("Pulled cable") struct PulledCableTests {
     @Test("20 requests complete exactly once although the cable is pulled for 5 s")
     func pulled() async throws {

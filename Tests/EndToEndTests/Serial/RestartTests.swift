@@ -3,7 +3,7 @@ import Foundation
 import TestPeers
 import Testing
 
-extension EndToEnd {
+extension SerialEndToEnd {
   /// A process at one end of a line that is restarted, while the line itself stays connected.
   @Suite("Restart on a serial line") struct RestartTests {
     @Test("when the gateway restarts, a GET is repeated, and a POST fails at once with the reason")

@@ -4,7 +4,7 @@ import TestPeers
 import TestTools
 import Testing
 
-extension EndToEnd {
+extension SerialEndToEnd {
   /// Commands over good and bad serial lines, as a user sees them.
   @Suite("Commands over a serial line") struct SerialCommandTests {
     @Test("a request succeeds over a serial line") func request() async throws {

@@ -4,7 +4,7 @@ import TestPeers
 import TestTools
 import Testing
 
-extension EndToEnd {
+extension SerialEndToEnd {
   /// Concurrent traffic on a line of 115,200 baud.
   @Suite("Shared serial line") struct SharedLineTests {
     @Test("two hundred concurrent small requests complete over a serial line") func burst() async throws {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Byway
 
-extension EndToEnd {
+extension SerialEndToEnd {
   /// Sessions between pseudo-terminals, with a tenth of the usual times.
   @Suite("Long cuts of a serial line") struct SilentCutTests {
     private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
