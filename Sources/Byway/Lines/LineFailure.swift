@@ -10,8 +10,7 @@ extension BywayError {
       case .aborted: "The far end of \(address) has closed the link."
       case .abortedHere: "\(address) was closed at this end."
       case .silence:
-        "The far end of \(address) has said nothing for too long. Is the cable plugged in, and is the program at its far end running "
-          + "with the same baud rate?"
+        "The far end of \(address) has said nothing for too long. Is the cable plugged in, and does the program at its far end still run?"
       case .lineLost: "\(address) was unplugged and did not come back in time."
       case .version(let version):
         "The far end of \(address) speaks \(version.map { "version \($0)" } ?? "another version") of the line protocol, "

@@ -18,6 +18,9 @@ public protocol Transport: Sendable {
   /// The scheme of its addresses, in lower case: `unix`.
   var scheme: String { get }
 
+  /// The forms of its addresses, for `byway help links`.
+  var forms: [AddressForm] { get }
+
   /// The options of an address of this scheme, in addition to `http`, `line`, `open` and `jitter`, which every link has.
   var options: [LinkOption] { get }
 
@@ -74,6 +77,9 @@ public enum Audience: Sendable, Hashable {
 }
 
 extension Transport {
+  /// `[]`: help does not list the scheme.
+  public var forms: [AddressForm] { [] }
+
   /// `[]`: only those of every link.
   public var options: [LinkOption] { [] }
 

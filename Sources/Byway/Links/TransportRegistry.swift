@@ -14,6 +14,20 @@ public struct TransportRegistry: Sendable {
   /// The known schemes, sorted.
   package var schemes: [String] { transports.keys.sorted() }
 
+  /// The forms of addresses, sorted by scheme.
+  package var forms: [AddressForm] { schemes.flatMap { transports[$0]?.forms ?? [] } }
+
+  /// Returns the options of a scheme, and then those of every link.
+  /// - Throws: ``BywayError`` with code `unknownScheme`, which suggests the most similar scheme.
+  package func options(of scheme: String) throws -> [LinkOption] {
+    guard let transport = transports[scheme.lowercased()] else { throw unknown(scheme) }
+    return transport.options + LinkOption.common
+  }
+
+  private func unknown(_ scheme: String) -> BywayError {
+    BywayError(.unknownScheme, "Unknown link scheme \"\(scheme)\".\(Spelling.hint(for: scheme, among: schemes))")
+  }
+
   func transport(_ scheme: String) -> (any Transport)? { transports[scheme] }
 
   /// Returns the ports of every transport that can list them, by scheme.
@@ -31,11 +45,7 @@ public struct TransportRegistry: Sendable {
   /// Finds the transport of an address, and lets it check the address.
   /// - Throws: ``BywayError``, as for a text.
   public func link(_ address: LinkAddress) throws -> Link {
-    guard let transport = transports[address.scheme] else {
-      throw BywayError(
-        .unknownScheme,
-        "Unknown link scheme \"\(address.scheme)\".\(Spelling.hint(for: address.scheme, among: schemes))")
-    }
+    guard let transport = transports[address.scheme] else { throw unknown(address.scheme) }
     let known = (transport.options + LinkOption.common).map(\.name)
     let address = address.spellingOptions(as: known)
     for option in address.options where !known.contains(option.name) {

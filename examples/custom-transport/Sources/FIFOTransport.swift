@@ -8,6 +8,7 @@ import NIOPosix
 /// Supports one link at a time. The gateway creates the pipes; the permissions of the files decide who may use the link.
 struct FIFOTransport: Transport {
   let scheme = "fifo"
+  let forms = [AddressForm("fifo:PATH", "two named pipes")]
   let options: [LinkOption] = []
 
   func check(_ address: LinkAddress) throws {

@@ -9,6 +9,7 @@ public import NIOCore
 /// and a listener opens it again after each loss of its interface.
 public struct CANTransport: Transport {
   public let scheme = "can"
+  public let forms = [AddressForm("can:INTERFACE?tx=ID&rx=ID", "a CAN bus, with ISO-TP")]
   public let options = CANAddress.options
 
   /// Creates a transport. All options are in the addresses.

@@ -9,6 +9,7 @@ import NIOPosix
 /// The sockets outlive the process: clients that connect during a restart wait, and are not refused.
 public struct DescriptorTransport: Transport {
   public let scheme = "fd"
+  public let forms = [AddressForm("fd:NAME", "a listening socket from systemd")]
   public let options: [LinkOption] = [
     LinkOption("insecure", "yes: the socket may be one that other machines reach, without any protection")
   ]

@@ -8,6 +8,7 @@ import Synchronization
 /// A transport for links inside one process: `loopback:NAME`. The channels use a socket pair, with the kernel's back-pressure.
 public struct LoopbackTransport: Transport {
   public let scheme = "loopback"
+  public let forms = [AddressForm("loopback:NAME", "within this process, for tests")]
   private let names: LoopbackNames
 
   /// Creates a transport with its own names, or with those of the process.

@@ -14,6 +14,14 @@ public struct MQTTTransport: Transport {
     scheme = isSecure ? "mqtts" : "mqtt"
   }
 
+  public var forms: [AddressForm] {
+    [
+      AddressForm(
+        "\(scheme)://BROKER/TOPIC",
+        scheme == "mqtts" ? "messages of an MQTT broker, with TLS" : "messages of an MQTT broker")
+    ]
+  }
+
   public var options: [LinkOption] { scheme == "mqtts" ? MQTTTarget.secureOptions : MQTTTarget.plainOptions }
 
   public func check(_ address: LinkAddress) throws {

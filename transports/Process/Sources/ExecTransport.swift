@@ -9,6 +9,7 @@ import NIOPosix
 /// Both connecting and listening start the command. A listener serves the peer that the command connects to.
 public struct ExecTransport: Transport {
   public let scheme = "exec"
+  public let forms = [AddressForm("exec:COMMAND", "the standard streams of a command")]
   private let grace: TimeAmount
 
   /// Creates a transport that ends its commands gracefully, and by force if they do not exit.

@@ -8,6 +8,7 @@ import NIOPosix
 /// There is only one such link, so only the first call of connect or listen succeeds.
 public struct StdioTransport: Transport {
   public let scheme = "stdio"
+  public let forms = [AddressForm("stdio:", "the standard streams of this process")]
   private let streams: StandardStreams
 
   /// Creates a transport for this process's streams. They can be used once, by whichever transport opens them first.

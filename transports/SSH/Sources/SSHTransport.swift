@@ -8,6 +8,10 @@ public import NIOCore
 /// ~/.ssh/config, keys and the agent are used as `ssh` uses them.
 public struct SSHTransport: Transport {
   public let scheme = "ssh"
+  public let forms = [
+    AddressForm("ssh://USER@HOST/PATH", "a socket behind an SSH login"),
+    AddressForm("ssh://USER@HOST?tcp=HOST:PORT", "a port behind an SSH login"),
+  ]
   public let crossesNetwork = true
   public let options: [LinkOption] = SSHTarget.options + LoginOptions.all
   let pool: SSHSessionPool

@@ -10,6 +10,10 @@ import NIOPosix
 /// opens it again after each loss.
 public struct SerialTransport: Transport {
   public let scheme = "serial"
+  public let forms = [
+    AddressForm("serial:PATH", "a serial line"),
+    AddressForm("serial:usb:VID:PID", "a USB adapter or gadget"),
+  ]
   public let options = LineFormat.options
   private let advice = Advice()
 

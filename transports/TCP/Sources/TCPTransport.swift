@@ -8,6 +8,7 @@ import NIOPosix
 /// with `insecure=yes`.
 public struct TCPTransport: Transport {
   public let scheme = "tcp"
+  public let forms = [AddressForm("tcp://HOST:PORT", "TCP, on this machine only")]
   public let crossesNetwork = true
   public let options: [LinkOption] = [
     LinkOption("insecure", "yes: listen on an address that other machines reach, without any protection")

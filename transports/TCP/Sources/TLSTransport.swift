@@ -13,6 +13,7 @@ import Synchronization
 /// 8446 §6.1). One that ends without it is an error, because it may have been truncated.
 public struct TLSTransport: Transport {
   public let scheme = "tls"
+  public let forms = [AddressForm("tls://HOST:PORT", "TCP with TLS")]
   public let crossesNetwork = true
   public let options = TLSOptions.all
   private let handshakeLimit: TimeAmount

@@ -6,6 +6,7 @@ import NIOPosix
 /// A transport for links over Unix domain sockets: `unix:/run/byway.sock`.
 public struct UnixTransport: Transport {
   public let scheme = "unix"
+  public let forms = [AddressForm("unix:PATH", "a Unix socket")]
   public let options = [LinkOption("mode", "permission bits of the socket file, in octal; from the umask by default")]
 
   /// Creates a transport. All options are in the addresses.

@@ -5,6 +5,7 @@ import NIOPosix
 /// A transport for links between a virtual machine and its host, without a network: `vsock:CID:PORT` (vsock(7)).
 public struct VSockTransport: Transport {
   public let scheme = "vsock"
+  public let forms = [AddressForm("vsock:CID:PORT", "between a virtual machine and its host")]
 
   /// Creates a transport. All facts are in the addresses.
   public init() {}

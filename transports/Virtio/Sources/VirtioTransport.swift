@@ -10,6 +10,10 @@ import NIOPosix
 /// after each loss.
 public struct VirtioTransport: Transport {
   public let scheme = "virtio"
+  public let forms = [
+    AddressForm("virtio:NAME", "a virtio serial port of this virtual machine"),
+    AddressForm("virtio:PATH", "the host's socket of a virtio serial port"),
+  ]
   let list: VirtioPortList
 
   /// Creates a transport. All facts are in the addresses.

@@ -26,6 +26,14 @@ public struct WebSocketTransport: Transport {
     scheme = base.scheme == "tls" ? "wss" : "ws"
   }
 
+  public var forms: [AddressForm] {
+    [
+      AddressForm(
+        "\(scheme)://HOST/PATH",
+        scheme == "wss" ? "WebSocket messages, with TLS" : "WebSocket messages, on this machine only")
+    ]
+  }
+
   public var options: [LinkOption] {
     base.options.filter { WebSocketTarget.sharedOptions.contains($0.name) } + WebSocketTarget.ownOptions
   }
