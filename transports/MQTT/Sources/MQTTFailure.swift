@@ -14,6 +14,14 @@ enum MQTTFailure {
     }
   }
 
+  /// Whether an attempt to reach a broker may succeed later without another configuration: the broker or the network may not be up yet.
+  static func mayPass(_ error: BywayError) -> Bool {
+    switch error.diagnosis?.fault {
+    case .nobodyListens?, .noAnswer?, .noRoute?, .unknownName?, .noNameService?: true
+    default: false
+    }
+  }
+
   /// The broker does not let this end use a topic.
   static func topic(_ topic: String, for use: TopicUse, of target: MQTTTarget, _ error: any Error) -> BywayError {
     guard case .denied(_, let words)? = error as? BrokerEnd else { return connecting(to: target, error) }

@@ -63,7 +63,11 @@ public struct MQTTTransport: Transport {
     let target = try MQTTTarget(address)
     let eventLoop = context.group.next()
     let listener = try GatewayListener(target, on: eventLoop, context: context)
-    try await eventLoop.flatSubmit { listener.start(by: context.deadline) }.get()
+    do {
+      try await eventLoop.flatSubmit { listener.start(by: context.deadline) }.get()
+    } catch let error as BywayError where MQTTFailure.mayPass(error) {
+      eventLoop.execute { listener.wait(for: error) }
+    }
     return QueueListener(
       address: address, queue: listener.queue, unavailableReason: { listener.unavailableReason }
     ) {

@@ -114,6 +114,38 @@ import TransportTestSupport
     await broker.stop()
   }
 
+  @Test("a gateway that starts before its broker waits, says why, and serves when the broker is there")
+  func early() async throws {
+    let earlier = try await MosquittoServer(in: folder)
+    let address = try address(earlier)
+    await earlier.stop()
+    let listener = try await transport.listen(on: address, context: .test())
+    #expect(try await eventually { listener.unavailableReason?.contains("Nothing listens") == true })
+    let broker = try await earlier.successor()
+    #expect(try await eventually { listener.unavailableReason == nil })
+    let (dialed, accepted) = try await link(listener, address)
+    try await pass("hello", from: dialed, to: accepted)
+    close(dialed, accepted)
+    await listener.close()
+    await broker.stop()
+  }
+
+  @Test("a gateway that is stopped before its broker is there does not try again")
+  func earlyStop() async throws {
+    let earlier = try await MosquittoServer(in: folder)
+    let address = try address(earlier)
+    await earlier.stop()
+    let listener = try await transport.listen(on: address, context: .test())
+    await listener.close()
+    let broker = try await earlier.successor()
+    let watcher = try await Publisher(try MQTTTarget(address))
+    try await watcher.subscribe(to: MQTTTarget(address).topics.gateway)
+    let error = await bywayError { try await transport.connect(to: address, context: .test(limit: .seconds(3))) }
+    #expect(error?.diagnosis?.fault == .noGateway, "\(String(describing: error))")
+    watcher.close()
+    await broker.stop()
+  }
+
   @Test("a gateway that is being stopped finishes its sessions and accepts no others")
   func leaving() async throws {
     let broker = try await MosquittoServer(in: folder)

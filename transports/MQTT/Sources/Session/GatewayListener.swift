@@ -148,6 +148,16 @@ final class GatewayListener: @unchecked Sendable {
     reconnect()
   }
 
+  /// Waits for a broker that was out of reach when the gateway started.
+  func wait(for error: BywayError) {
+    logger.warning(
+      "The broker is not reached; the gateway waits for it",
+      metadata: ["link": "\(target.address)", "reason": "\(error)"])
+    reason.withLock { $0 = error.message }
+    broker = nil
+    reconnect()
+  }
+
   private func reconnect() {
     guard phase != .closed else { return }
     eventLoop.assumeIsolated().scheduleTask(in: pause.next()) {
