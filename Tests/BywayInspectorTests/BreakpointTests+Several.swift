@@ -113,7 +113,8 @@ extension BreakpointTests {
     try rules.breakpoints.list.add(RuleText.breakpoint(#"{"on":"request"}"#))
     // No user has ever been there.
     #expect(try await send(house).value.status == 200)
-    #expect(try await house.exchanges().first?["held"] == nil)
+    let passed = try await house.exchanges().first
+    #expect(passed?["held"] == nil && passed?["unpaused"] == nil)
     let path = "/api/paused/7" + (method == .get ? "" : "/continue")
     #expect(try await house.ask(method, path, token: house.feed.token).status == 404)
     let sent = try send(house)
@@ -232,6 +233,28 @@ extension BreakpointTests {
     #expect(try await house.ask(.get, "/api/paused/2", token: house.feed.token).status == 404)
     sender.finish()
     await house.stop()
+  }
+
+  @Test("a secret field of a paused message is marked, and has its value only if the user wants that")
+  func secretFields() async throws {
+    for showsSecrets in [false, true] {
+      let house = try await house(showsSecrets: showsSecrets, nil, [.setCookie: "a=hidden"])
+      for point in ["request", "response"] { try await breakpoint(house, #"{"on":"\#(point)"}"#) }
+      let sent = try send(house, .get, "/a", .empty, [.authorization: "Basic hidden", .accept: "*/*"])
+      for (id, name, value) in [(1, "authorization", "Basic hidden"), (2, "set-cookie", "a=hidden")] {
+        try await waitForPause(house, id)
+        let message = try await message(house, id)
+        #expect(try InspectorFeedTests.schema.problems(of: message, as: "paused") == [])
+        let fields = message["fields"]?.elements ?? []
+        let secret = try #require(fields.first { $0["name"]?.text == name })
+        #expect(secret["secret"]?.isTrue == true && secret["value"]?.text == (showsSecrets ? value : nil))
+        let others = fields.filter { $0["name"]?.text != name }
+        #expect(others.allSatisfy { $0["secret"] == nil && $0["value"]?.text != nil } && !others.isEmpty)
+        #expect(try await act(house, "/api/paused/\(id)/continue", #"{"fields":[["\#(name)"]]}"#).status == 204)
+      }
+      #expect(try await sent.value.fields[.setCookie] == "a=hidden")
+      await house.stop()
+    }
   }
 
   @Test("the memory of a paused body is free after each end of its pause", arguments: ["continue", "drop", "answer"])

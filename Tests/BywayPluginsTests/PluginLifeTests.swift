@@ -220,8 +220,9 @@ import Testing
     await plugin.shutDown(within: .seconds(60))
     for _ in 1...2 {
       #expect(try await rig.client.get("http://device/").text == "late")
-      #expect(try await eventually { !folder.names.contains("next-0.sock") })
-      #expect(try await eventually { await plugin.status.processIDs.isEmpty })
+      #expect(try await eventually { await plugin.status.isNotStarted })
+      #expect(!folder.names.contains("next-0.sock"))
+      #expect(await plugin.status.processIDs.isEmpty)
     }
     await rig.stop()
   }
