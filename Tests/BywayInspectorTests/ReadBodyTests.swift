@@ -166,7 +166,7 @@ import Testing
     #expect(shown(read(.empty, isRead: isReplayable)) == "whole 0")
   }
 
-  @Test("nothing more is read after the exchange has continued, before its reader asks")
+  @Test("after the exchange has continued, nothing more is read until its reader asks")
   func stopped() async throws {
     let asked = Mutex(0)
     let (gate, opening) = AsyncStream.makeStream(of: Void.self)
@@ -189,7 +189,7 @@ import Testing
     #expect(try await text(rest) == "123")
   }
 
-  @Test("a body that nobody needs any more is released, while it arrives")
+  @Test("a body without further references is released while it arrives")
   func dropped() async throws {
     let (pieces, more) = AsyncStream.makeStream(of: ByteBuffer.self)
     let (ended, end) = AsyncStream.makeStream(of: Void.self)

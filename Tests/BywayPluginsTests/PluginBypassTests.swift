@@ -7,7 +7,7 @@ import Synchronization
 import TestTools
 import Testing
 
-/// What happens to a request whose plugin has failed.
+/// Requests whose plugin has failed: they fail as well, or go on without it.
 @Suite("Requests after the failure of a plugin", .timeLimit(.minutes(1))) struct PluginBypassTests {
   /// A plugin that reads a request's body, sends the request on if it is to, and then waits until it is ended.
   private func ending(

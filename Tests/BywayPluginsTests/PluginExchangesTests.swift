@@ -55,7 +55,7 @@ import Testing
     withExtendedLifetime(entries) {}
   }
 
-  @Test("all who wait for the end learn of it, and one who stops waiting does not keep the others")
+  @Test("the end of the last exchange ends all waits for it, and a cancelled wait ends by itself")
   func waiters() async throws {
     await exchanges.untilEmpty()
     var entry: PluginExchanges.Entry? = try add()
