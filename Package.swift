@@ -326,7 +326,7 @@ let package = Package(
       "BywayPluginsTests",
       [
         "Byway", "BywayGateway", "BywayPlugins", "BywayProxy", "LoopbackTransport", "ProcessTransport", "TCPTransport",
-        "TestPeers", "TestTools", "UnixTransport", nioCore, httpTypes, logging,
+        "TestPeers", "TestTools", "UnixTransport", nioCore, nioPosix, httpTypes, logging,
       ]),
     tests(
       "BywayTLSTests",

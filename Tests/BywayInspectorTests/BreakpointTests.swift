@@ -13,7 +13,7 @@ import Testing
 /// Exchanges that users pause, edit, answer and drop.
 @Suite("Breakpoints of the inspector", .timeLimit(.minutes(3))) struct BreakpointTests {
   /// Answers with the request as it arrived.
-  private func house(
+  func house(
     pausing limits: Breakpoints.Pauses.Limits = .init(grace: .seconds(60)), showsSecrets: Bool = false,
     _ body: Body? = nil,
     _ fields: HTTPFields = [:]
@@ -30,14 +30,14 @@ import Testing
     }
   }
 
-  private struct Outcome: Sendable {
+  struct Outcome: Sendable {
     var status = 0
     var text = ""
     var fields = HTTPFields()
   }
 
   /// Sends a request whose exchange will be paused.
-  private func send(
+  func send(
     _ house: InspectedProxy, _ method: HTTPRequest.Method = .get, _ path: String = "/a", _ body: Body = .empty,
     _ fields: HTTPFields = [:]
   ) throws -> Task<Outcome, any Error> {
@@ -53,23 +53,23 @@ import Testing
     }
   }
 
-  private func breakpoint(_ house: InspectedProxy, _ text: String) async throws {
+  func breakpoint(_ house: InspectedProxy, _ text: String) async throws {
     #expect(try await act(house, "/api/breakpoints", text).status == 200)
   }
 
-  private func act(_ house: InspectedProxy, _ path: String, _ text: String = "") async throws -> (
+  func act(_ house: InspectedProxy, _ path: String, _ text: String = "") async throws -> (
     status: Int, text: String
   ) {
     let answer = try await house.ask(.post, path, text, token: house.feed.token)
     return (answer.status, answer.text)
   }
 
-  private func message(_ house: InspectedProxy, _ id: Int) async throws -> JSON {
+  func message(_ house: InspectedProxy, _ id: Int) async throws -> JSON {
     JSON(parsing: try await house.ask(.get, "/api/paused/\(id)", token: house.feed.token).text) ?? .null
   }
 
   /// Waits until a pause with that id is in the list, and its body has arrived.
-  private func waitForPause(_ house: InspectedProxy, _ id: Int = 1) async throws {
+  func waitForPause(_ house: InspectedProxy, _ id: Int = 1) async throws {
     #expect(
       try await eventually {
         try await house.exchanges().contains { $0["paused"]?["id"] == .number(id) }
@@ -291,7 +291,7 @@ import Testing
   }
 
   /// Sets the deadline of requests, or notes it. Safe on any thread.
-  private final class DeadlineStep: Interceptor {
+  final class DeadlineStep: Interceptor {
     let seen = Mutex<NIODeadline?>(nil)
     private let deadline: NIODeadline?
 

@@ -81,7 +81,9 @@ import Testing
     #expect(head.headerFields[Self.field("te")] == "Trailers" && head.headerFields[.contentLength] == "12")
   }
 
-  @Test("a length that is not one number is refused", arguments: [["x"], [""], ["-1"], ["1", "2"], ["1", "1"]])
+  @Test(
+    "a length that is not one number is refused",
+    arguments: [["x"], [""], ["-1"], ["+1"], ["1x"], ["1,1"], ["1 2"], ["٣"], ["1", "2"], ["1", "1"]])
   func lengths(_ values: [String]) {
     #expect(
       reason(Self.request(values.map { ("content-length", $0) })) == "its content-length is not one number")
@@ -130,5 +132,71 @@ import Testing
     #expect(
       throws: ForwardingRules.Refusal("its response has the field byway-coding, which belongs to Byway")
     ) { try rules.check(response: [coding.name: "gzip"], vouched: []) }
+  }
+
+  @Test("a forged form of the target is removed, and all credentials of the client remain")
+  func restored() throws {
+    let original = Self.request([("proxy-authorization", "Basic x"), ("proxy-authorization", "Basic y")])
+    let sent = Self.request([
+      ("byway-target-form", "absolute"), ("byway-next", "unix:/elsewhere"), ("byway-next", "unix:/n"), ("x-own", "1"),
+    ])
+    let head = try forwarded(sent, of: original)
+    #expect(
+      head.headerFields.map { "\($0.name)=\($0.value)" } == [
+        "x-own=1", "proxy-authorization=Basic x", "proxy-authorization=Basic y",
+      ])
+  }
+
+  @Test("the order and the repetition of a plugin's fields are passed on")
+  func order() throws {
+    let fields = [("x-b", "1"), ("x-a", "2"), ("x-b", "3"), ("cookie", "a=b"), ("cookie", "c=d")]
+    let head = try forwarded(Self.request(fields))
+    #expect(head.headerFields.map { "\($0.name)=\($0.value)" } == fields.map { "\($0.0)=\($0.1)" })
+  }
+
+  @Test("a forbidden value is found after an allowed one")
+  func secondValues() {
+    #expect(reason(Self.request([("te", "trailers"), ("te", "gzip")]))?.contains("te: gzip") == true)
+    let original = Self.request([("byway-accept-coding", "gzip"), ("byway-accept-coding", "br")])
+    #expect(reason(Self.request([("byway-accept-coding", "br")]), of: original) == nil)
+    #expect(
+      reason(Self.request([("byway-accept-coding", "gzip"), ("byway-accept-coding", "zstd")]), of: original) != nil)
+    #expect(reason(Self.request([("byway-exchange", "1"), ("byway-user", "root")]))?.contains("byway-user") == true)
+    // A value of another field does not count.
+    #expect(reason(Self.request([("byway-other", "gzip")]), of: original)?.contains("byway-other") == true)
+  }
+
+  @Test("an upgrade or a WebSocket does not become a tunnel, and a tunnel has no length")
+  func upgrades() {
+    let tunnel = HTTPRequest(method: .connect, scheme: nil, authority: "a.example:443", path: nil)
+    var socket = HTTPRequest(method: .connect, scheme: "https", authority: "a.example", path: "/x")
+    socket.extendedConnectProtocol = "websocket"
+    #expect(reason(tunnel, of: socket) == "it has changed the method CONNECT to CONNECT")
+    #expect(reason(socket, of: tunnel) == "it has changed the method CONNECT to CONNECT")
+    var long = tunnel
+    long.headerFields[.contentLength] = "0"
+    #expect(reason(long, of: tunnel) == "it has added content-length to a tunnel")
+    #expect(reason(tunnel, of: tunnel, hosts: ["b.example"])?.contains("a.example") == true)
+  }
+
+  @Test(
+    "each field of a response is checked, also after allowed ones, and each of several values of the next hop counts")
+  func laterFields() throws {
+    let rules = ForwardingRules(hosts: [])
+    let (coding, status) = (Self.field("byway-coding"), Self.field("byway-upgrade-status"))
+    try rules.check(response: [status: "101", .note: "a"], vouched: [])
+    let vouched = ["gzip", "br"].map { HTTPField(name: coding, value: $0) }
+    for value in ["gzip", "br"] { try rules.check(response: [coding: value], vouched: vouched) }
+    var fields: HTTPFields = [.note: "a", .contentType: "x", coding: "gzip"]
+    try rules.check(response: fields, vouched: vouched)
+    fields.append(HTTPField(name: coding, value: "zstd"))
+    #expect(throws: ForwardingRules.Refusal.self) { try rules.check(response: fields, vouched: vouched) }
+    // The same value in another field was not sent by the next hop.
+    #expect(throws: ForwardingRules.Refusal.self) {
+      try rules.check(response: [Self.field("byway-user"): "gzip"], vouched: vouched)
+    }
+    for name in [HTTPField.Name.exchange, .next] {
+      #expect(throws: ForwardingRules.Refusal.self) { try rules.check(response: [name: "x"], vouched: []) }
+    }
   }
 }

@@ -29,6 +29,27 @@ import Testing
     #expect(notes.first?.utf8.count == 255)
   }
 
+  @Test("control characters of a note are made visible, and count in its length as they are shown")
+  func visible() {
+    var fields: HTTPFields = [Self.note: "a\u{1B}[31m"]
+    let shown = PluginNotes.take(from: &fields)
+    #expect(shown.count == 1 && shown[0].hasPrefix("a") && shown[0].hasSuffix("[31m") && !shown[0].contains("\u{1B}"))
+    fields[Self.note] = String(repeating: "\u{202E}", count: 200)
+    let notes = PluginNotes.take(from: &fields)
+    #expect(notes == [String(repeating: "?", count: 200)])
+  }
+
+  @Test("several notes of a plugin are kept in their order, and empty ones as well")
+  func several() {
+    var fields = HTTPFields()
+    for text in ["b", "", "a"] { fields.append(HTTPField(name: Self.note, value: text)) }
+    fields[.contentType] = "x"
+    #expect(PluginNotes.take(from: &fields) == ["b", "", "a"])
+    #expect(fields == [.contentType: "x"])
+    fields[Self.note] = String(repeating: "x", count: 256)
+    #expect(PluginNotes.take(from: &fields) == [String(repeating: "x", count: 256)])
+  }
+
   /// Collects the records of exchanges that have ended. Safe on any thread.
   private final class Records: ExchangeObserver {
     private let ended = Mutex<[ExchangeRecord]>([])

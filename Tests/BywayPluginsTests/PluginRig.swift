@@ -28,9 +28,11 @@ final class PluginRig: Sendable {
   ///   - plugins: the addresses of the plugins, in order.
   ///   - settings: changes the settings of each.
   ///   - hops: the folder of their next hops, inside the folder.
+  ///   - upgrades: the protocols that requests may upgrade to at the plugins, besides the usual ones.
   init(
     _ plugins: [String], in folder: TemporaryFolder, settings: (inout PluginSettings) -> Void = { _ in },
     logger: Logger = quiet, observer: (any ExchangeObserver)? = nil, hops: String = ".",
+    upgrades: [UpgradeProtocol] = [],
     origin: @escaping @Sendable (Request) async throws -> Response
   ) async throws {
     self.folder = folder
@@ -44,7 +46,8 @@ final class PluginRig: Sendable {
         own,
         at: Plugin.Place(
           link: try Self.transports.link(address),
-          next: try Self.transports.link("unix:\(folder["\(hops)/next-\(index).sock"])?mode=0600"), logger: logger))
+          next: try Self.transports.link("unix:\(folder["\(hops)/next-\(index).sock"])?mode=0600"), upgrades: upgrades,
+          logger: logger))
     }
     var configuration = GatewayConfiguration(links: [link], origin: .handler(origin))
     configuration.logger = Self.quiet

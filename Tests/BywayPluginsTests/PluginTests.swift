@@ -104,6 +104,7 @@ import Testing
     let head = HTTPRequest(method: .connect, scheme: nil, authority: "device:443", path: nil)
     let seen = try? await next(Request(head)).text
     #expect((seen == "tunnel") == !isInScope)
+    #expect(await plugins.plugins[0].status.figures.requests == (isInScope ? 1 : 0))
     await plugins.stop()
     await plugin.stop()
   }
@@ -187,6 +188,9 @@ import Testing
     front.withLock { $0 = rig.client }
     #expect(try await rig.client.get("http://device/").status == 508)
     front.withLock { $0 = nil }
+    // The gateway detects the loop by Via, and the plugin's own hop detects it otherwise.
+    let figures = await rig.plugins[0].status.figures
+    #expect(figures.requests == (dropsVia ? 2 : 1) && figures.failures == (dropsVia ? [.loop: 1] : [:]))
     await rig.stop()
     await plugin.stop()
   }

@@ -8,6 +8,8 @@ package final class LogRecord: Sendable {
     package let level: Logger.Level
     package let message: String
     package let metadata: Logger.Metadata
+    /// The metadata of the logger itself.
+    package let context: Logger.Metadata
   }
 
   private let recorded = Mutex<[Entry]>([])
@@ -40,7 +42,8 @@ package final class LogRecord: Sendable {
     }
 
     func log(event: LogEvent) {
-      let entry = Entry(level: event.level, message: "\(event.message)", metadata: event.metadata ?? [:])
+      let entry = Entry(
+        level: event.level, message: "\(event.message)", metadata: event.metadata ?? [:], context: metadata)
       record.recorded.withLock { $0.append(entry) }
     }
   }
