@@ -23,7 +23,7 @@ package final class TLSHandshake: ChannelDuplexHandler {
   private let words: any TLSWords
   private let gate: HandoverGate
   private let deadline: NIODeadline
-  private let log: HandshakeLog?
+  private let log: RefusalLog?
   private let agreed: EventLoopPromise<String?>
   private var phase = Phase.handshaking
   private var timeout: Scheduled<Void>?
@@ -40,7 +40,7 @@ package final class TLSHandshake: ChannelDuplexHandler {
   @discardableResult
   package static func add(
     to channel: any Channel, _ tls: NIOSSLHandler, words: any TLSWords, until deadline: NIODeadline,
-    log: HandshakeLog? = nil
+    log: RefusalLog? = nil
   ) throws -> EventLoopFuture<String?> {
     let agreed = channel.eventLoop.makePromise(of: String?.self)
     let gate = HandoverGate()
@@ -58,7 +58,7 @@ package final class TLSHandshake: ChannelDuplexHandler {
 
   private init(
     words: any TLSWords, gate: HandoverGate, until deadline: NIODeadline, agreed: EventLoopPromise<String?>,
-    log: HandshakeLog?
+    log: RefusalLog?
   ) {
     self.words = words
     self.gate = gate
@@ -144,7 +144,8 @@ package final class TLSHandshake: ChannelDuplexHandler {
     phase = .failed
     let certificate = peerCertificate(context)
     let error = explain(reason, cause, certificate)
-    log?.failed(error, with: context.remoteAddress)
+    let names = (error.evidence as? TLSEvidence)?.names ?? []
+    log?.refused(context.remoteAddress, names: names, because: error.message)
     agreed.fail(Failure(error: error, reason: reason, certificate: certificate))
     context.close(promise: nil)
   }

@@ -123,7 +123,7 @@ public struct TLSTransport: Transport {
     let bind = try Self.bindAddress(address, options)
     let tls = Mutex(try options.serverContext())
     let queue = ChannelQueue()
-    let log = HandshakeLog(context.logger, refused: context.refused)
+    let log = RefusalLog(context.logger, report: context.refused)
     options.warnOfExpiry(context.logger)
     let reread: @Sendable () throws -> @Sendable () -> Void = {
       let renewed = try options.serverContext()

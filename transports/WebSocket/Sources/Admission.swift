@@ -7,10 +7,12 @@ struct Admission: Sendable {
   private let connections: ConnectionLimit
   private let queue: ChannelQueue
   private let times: WebSocketTimes
+  private let log: RefusalLog
 
-  init(_ target: WebSocketTarget, connections: ConnectionLimit, queue: ChannelQueue, times: WebSocketTimes) {
+  init(_ target: WebSocketTarget, context: LinkContext, queue: ChannelQueue, times: WebSocketTimes) {
     self.target = target
-    self.connections = connections
+    connections = context.connections
+    log = RefusalLog(context.logger, report: context.refused)
     self.queue = queue
     self.times = times
   }
@@ -20,11 +22,15 @@ struct Admission: Sendable {
     let done = channel.eventLoop.makePromise(of: Void.self)
     connections.count(unknownPeer: channel, until: done.futureResult)
     done.futureResult.whenSuccess { queue.offer(channel) }
-    channel.eventLoop.execute { [target, times] in
+    channel.eventLoop.execute { [target, times, log] in
       let peer = "A client of \(target.address)"
       let server = UpgradeServer(
         on: channel.eventLoop, within: times.handshake, done: done,
-        decide: { UpgradeAnswer(to: $0, path: target.path, token: token) },
+        decide: { head in
+          let answer = UpgradeAnswer(to: head, path: target.path, token: token)
+          if let reason = answer.refusal { log.refused(channel.remoteAddress, because: reason) }
+          return answer
+        },
         handlers: { WebSocketLink.handlers(peer: peer, isClient: false, times: times) })
       do {
         try channel.pipeline.syncOperations.addHandler(server)

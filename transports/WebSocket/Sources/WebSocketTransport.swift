@@ -116,7 +116,7 @@ public struct WebSocketTransport: Transport {
     let token = Mutex(try target.token())
     let lower = try await base.listen(on: target.below, context: context)
     let queue = ChannelQueue()
-    let admission = Admission(target, connections: context.connections, queue: queue, times: times)
+    let admission = Admission(target, context: context, queue: queue, times: times)
     let pump = Task {
       do {
         for try await channel in lower.channels { admission.admit(channel, token: token.withLock(\.self)) }

@@ -2,6 +2,7 @@ import Byway
 import Glibc
 import NIOCore
 import NIOPosix
+import Synchronization
 import TCPTransport
 import TestTools
 import Testing
@@ -104,6 +105,31 @@ import TransportTestSupport
     let apply = try await listener.reread()
     apply()
     try await transport.connect(to: listener.address, context: .test()).close().get()
+    await listener.close()
+  }
+
+  @Test("a listener logs and reports each reason for a refusal, and not each client")
+  func refusals() async throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("secret-token\n", to: "token")
+    chmod(path, 0o600)
+    let log = LogRecord()
+    let reports = Mutex<[ClientRefusal]>([])
+    var context = LinkContext.test(logger: log.logger)
+    context.refused = { refusal in reports.withLock { $0.append(refusal) } }
+    let listener = try await transport.listen(
+      on: LinkAddress("ws://127.0.0.1:0/byway?token-file=\(path)"), context: context)
+    for path in ["byway", "byway", "elsewhere"] {
+      let address = try LinkAddress("ws://\(listener.address.hostPort())/\(path)")
+      _ = await bywayError { try await transport.connect(to: address, context: .test()) }
+    }
+    let reasons = reports.withLock { $0 }
+    #expect(
+      reasons.map { $0.reason.contains("401") } == [true, true, false]
+        && reasons.allSatisfy { $0.address == "127.0.0.1" })
+    let warnings = log.all.filter { $0.contains("A client was refused with status") }
+    #expect(warnings.count == 2 && warnings.first?.contains("needs a valid token") == true, "\(warnings)")
+    #expect(!log.all.contains { $0.contains("secret-token") })
     await listener.close()
   }
 

@@ -39,6 +39,12 @@ enum UpgradeAnswer {
     self = .accept(response)
   }
 
+  /// The reason of a refusal, for the log; `nil` if the request is accepted.
+  var refusal: String? {
+    guard case .refuse(let status, _, let text) = self else { return nil }
+    return "A client was refused with status \(status): \(text)"
+  }
+
   private static func offersLink(_ fields: FieldSection) -> Bool {
     fields.text(of: "sec-websocket-protocol")?.split(separator: ",").contains { offer in
       offer.drop { $0 == " " }.prefix { $0 != " " } == UpgradeRequest.subprotocol
