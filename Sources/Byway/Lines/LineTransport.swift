@@ -47,6 +47,11 @@ struct LineTransport: Transport {
   private func configuration(of address: LinkAddress) throws -> LineLayerConfiguration {
     var configuration = times
     configuration.bytesPerSecond = properties.bytesPerSecond
+    if properties.isClean {
+      configuration.largestPayload = LineProperties.cleanPayload
+      configuration.window = LineProperties.cleanWindow
+      configuration.correction = 0
+    }
     do {
       try configuration.check()
     } catch {
