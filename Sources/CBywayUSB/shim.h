@@ -35,6 +35,12 @@ static inline int usb_claim(int device, unsigned int interface) { return ioctl(d
 
 static inline int usb_release(int device, unsigned int interface) { return ioctl(device, _IOR('U', 16, unsigned int), &interface); }
 
+// Selects a setting of an interface.
+static inline int usb_set_interface(int device, unsigned int interface, unsigned int setting) {
+  unsigned int request[] = {interface, setting};
+  return ioctl(device, _IOR('U', 4, unsigned int[2]), request);
+}
+
 static inline int usb_submit(int device, struct usb_request *request) { return ioctl(device, _IOR('U', 10, struct usb_request), request); }
 
 static inline int usb_discard(int device, struct usb_request *request) { return ioctl(device, _IO('U', 11), request); }

@@ -1,5 +1,4 @@
 """Links over USB within the device: its kernel emulates a controller, which is at the other end of a cable to one of its own ports."""
-import hashlib
 import json
 import re
 
@@ -14,8 +13,6 @@ LINK = f"usb:{ID}:{SERIAL}"
 GADGETS = "/sys/kernel/config/usb_gadget"
 CONTROLLER = "dummy_udc.0"
 LARGE = 10 << 20
-# For a gadget with a serial port.
-SMALL = 1 << 20
 # The processor of the device is slow.
 SECONDS = 60
 
@@ -54,20 +51,24 @@ def make_large(shell):
 
 
 def downloads(shell, digest):
-    text = timed(shell, f"--link {LINK} -o /tmp/usb http://localhost/large", LARGE)
+    text = timed(shell, f"--link {LINK} -o /tmp/usb http://localhost/large")
     expect(digest in shell.run("sha256sum </tmp/usb"), f"the file has another digest: {text}")
 
 
 def uploads(shell, digest):
-    text = timed(shell, f"--link {LINK} --data-binary @/www/large http://localhost/cgi-bin/sha256", LARGE)
+    text = timed(shell, f"--link {LINK} --data-binary @/www/large http://localhost/cgi-bin/sha256")
     expect(digest in text, f"the gateway has received something else: {text}")
 
 
-def timed(shell, arguments, size):
+def timed(shell, arguments):
     text = shell.run(f"time -p byway request {arguments}", SECONDS)
-    seconds = float(re.search(r"real ([\d.]+)", text)[1])
-    print(f"     {size / seconds / 1e6:.1f} MB/s, with the start of the program", flush=True)
+    show(text)
     return text
+
+
+def show(text):
+    seconds, user, system = (float(re.search(rf"{name} ([\d.]+)", text)[1]) for name in ["real", "user", "sys"])
+    print(f"     {LARGE / seconds / 1e6:.1f} MB/s; the receiver's or sender's program: {user:.1f} s, its kernel {system:.1f} s", flush=True)
 
 
 def survives_replug(shell, gateway, digest):
@@ -124,17 +125,15 @@ def bind(shell, name):
     shell.run(f"echo {CONTROLLER} >{GADGETS}/{name}/UDC")
 
 
-def compares_with_serial(shell):
-    """Measures a gadget with a serial port (CDC-ACM) in the place of the bulk endpoints."""
+def compares_with_serial(shell, digest):
+    """Measures the bytes alone over a gadget with a serial port (CDC-ACM), without a link."""
     make_gadget(shell, "serial", ["acm.0"])
     bind(shell, "serial")
-    wait_for(shell, "test -e /dev/ttyACM0", 20)
-    gateway = Gateway(shell, "usb-serial", "serial:/dev/ttyGS0")
-    gateway.start()
-    digest = shell.run(f"dd if=/www/large of=/www/small bs={SMALL} count=1 2>/dev/null; sha256sum </www/small").split()[0]
-    text = timed(shell, "--link serial:/dev/ttyACM0 -o /tmp/usb http://localhost/small", SMALL)
+    wait_for(shell, "test -e /dev/ttyACM0 && stty -F /dev/ttyACM0 raw -echo && stty -F /dev/ttyGS0 raw -echo", 20)
+    reader = f"head -c {LARGE} </dev/ttyACM0 >/tmp/usb & reader=$!"
+    text = shell.run(f"time -p sh -c '{reader}; cat /www/large >/dev/ttyGS0; wait $reader'", SECONDS)
+    show(text)
     expect(digest in shell.run("sha256sum </tmp/usb"), f"the file has another digest: {text}")
-    gateway.end("TERM")
     shell.run(f"echo >{GADGETS}/serial/UDC")
 
 

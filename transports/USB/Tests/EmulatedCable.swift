@@ -121,7 +121,9 @@ final class EmulatedPipe: BulkPipe, @unchecked Sendable {
 
   init(_ cable: EmulatedCable, side: Int) throws {
     var ends: [CInt] = [-1, -1]
-    guard pipe2(&ends, O_NONBLOCK | O_CLOEXEC) == 0 else { throw FixtureError("no pipe: \(errno)") }
+    guard pipe(&ends) == 0, ends.allSatisfy({ fcntl($0, F_SETFL, O_NONBLOCK) == 0 }) else {
+      throw FixtureError("no pipe: \(errno)")
+    }
     (self.cable, self.side) = (cable, side)
     let writing = ends[1]
     bell = (ends[0], writing)

@@ -31,7 +31,7 @@ import TransportTestSupport
     defer { withExtendedLifetime(system) {} }
     try system.add("1-1", "1d6b:0104", serial: "A1", product: "Byway link", interfaces: ["0 ff4801"])
     try system.add("1-2", "1d6b:0104", serial: "B 2", interfaces: ["0 ff4801", "1 ff4801 usbfs"])
-    try system.add("1-3", "03f0:0042", product: "Printer", interfaces: ["0 070102 usblp", "1 070104"])
+    try system.add("1-3", "03f0:0042", product: "Printer", interfaces: ["0 070102 usblp", "0.1 070104 usblp"])
     try system.add("1-4", "0403:6001", interfaces: ["0 ffffff"])
     let ports = try USBTransport(list: system.list).ports()
     #expect(
@@ -43,6 +43,21 @@ import TransportTestSupport
     // No device file exists.
     #expect(ports.allSatisfy { $0.unavailableReason == "no permission" })
     for port in ports { _ = try TransportRegistry([USBTransport()]).link(port.address) }
+  }
+
+  @Test("descriptors of a USB device that end early, or have no length, are read as far as they go")
+  func descriptors() {
+    let whole: [UInt8] =
+      [9, 2, 0, 0, 0, 1, 0, 0, 0, 9, 4, 3, 1, 2, 7, 1, 4, 0, 7, 5, 0x83, 2, 0, 2, 0, 7, 5, 4, 2, 0, 2, 0]
+    let printer = USBInterface(number: 3, alternate: 1, kind: .ipp, input: 0x83, output: 4, driver: nil)
+    #expect(USBDescriptors.interfaces(in: whole, configuration: 1) == [printer])
+    #expect(USBDescriptors.interfaces(in: whole + [0, 4, 9], configuration: 1) == [printer])
+    #expect(USBDescriptors.interfaces(in: whole + [1] + whole, configuration: 1) == [printer])
+    #expect(USBDescriptors.interfaces(in: whole + whole, configuration: 1) == [printer, printer])
+    #expect(USBDescriptors.interfaces(in: whole, configuration: 2) == [])
+    for count in 0..<whole.count {
+      #expect(USBDescriptors.interfaces(in: Array(whole[..<count]), configuration: 1) == [])
+    }
   }
 
   @Test("a missing USB device is an absence, and its message lists those that are there")
@@ -141,23 +156,28 @@ struct FakeUSB {
       ("product", product),
     ]
     for (file, text) in files { if let text { try write(text, "\(name)/\(file)") } }
+    var descriptors: [UInt8] = [18, 1] + Array(repeating: 0, count: 16) + [9, 2, 0, 0, 0, 1, 0, 0, 0]
     for interface in interfaces {
       let parts = interface.split(separator: " ")
-      let path = "\(name):1.\(parts[0])"
-      let kind = String(parts[1])
-      try write("0\(parts[0])", "\(path)/bInterfaceNumber")
-      for (index, file) in ["Class", "SubClass", "Protocol"].enumerated() {
-        try write(String(kind.dropFirst(2 * index).prefix(2)), "\(path)/bInterface\(file)")
-      }
-      for endpoint in ["81", "02"] {
-        try write(endpoint, "\(path)/ep_\(endpoint)/bEndpointAddress")
-        try write(kind.hasPrefix("03") ? "Interrupt" : "Bulk", "\(path)/ep_\(endpoint)/type")
-      }
+      let number = UInt8(parts[0].prefix(1)) ?? 0
+      // "1.2" is the second setting of interface 1.
+      let alternate = parts[0].count == 3 ? UInt8(parts[0].suffix(1)) ?? 0 : 0
+      let kind = Hex.bytes(parts[1]) ?? []
+      descriptors += [9, 4, number, alternate, 2] + kind + [0]
+      let type: UInt8 = kind.first == 3 ? 3 : 2
+      descriptors += [7, 5, 0x81, type, 0, 2, 0, 6, 0x30, 0, 0, 0, 0, 7, 5, 0x02, type, 0, 2, 0]
       if parts.count > 2 {
+        try write("", "\(name):1.\(number)/uevent")
         try FileManager.default.createSymbolicLink(
-          atPath: folder["devices/\(path)/driver"], withDestinationPath: "../../drivers/\(parts[2])")
+          atPath: folder["devices/\(name):1.\(number)/driver"], withDestinationPath: "../../drivers/\(parts[2])")
       }
     }
+    // Another configuration, which is not active.
+    descriptors += [
+      9, 2, 0, 0, 0, 2, 0, 0, 0, 9, 4, 7, 0, 2, 0xFF, 0x48, 1, 0, 7, 5, 0x81, 2, 0, 2, 0, 7, 5, 2, 2, 0, 2, 0,
+    ]
+    try write("1", "\(name)/bConfigurationValue")
+    try Data(descriptors).write(to: URL(filePath: folder["devices/\(name)/descriptors"]))
   }
 
   private func write(_ text: String, _ file: String) throws {

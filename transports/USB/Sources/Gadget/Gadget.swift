@@ -35,7 +35,8 @@ final class Gadget: Sendable {
     let pipe = try openPipe()
     let name = "\(place)"
     do {
-      return try await ThreadChannel.open(on: group, to: queue) { [self] socket in
+      // The kernel takes its time to remove a gadget.
+      return try await ThreadChannel.open(on: group, to: queue, patience: .seconds(10)) { [self] socket in
         TransferPump(pipe, socket: socket, name: name, logger: logger).run()
         release()
       }

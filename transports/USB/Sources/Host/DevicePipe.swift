@@ -28,6 +28,10 @@ final class DevicePipe: BulkPipe, @unchecked Sendable {
       BywayLibC.close(descriptor)
       throw USBFailure(opening: device, interface, error)
     }
+    // A printer may have been left in the middle of an answer: selecting the setting again resets its endpoints.
+    if interface.alternate != 0 || interface.kind == .ipp {
+      _ = usb_set_interface(descriptor, UInt32(interface.number), UInt32(interface.alternate))
+    }
     self.descriptor = descriptor
     requests = .allocate(capacity: 2 * TransferPump.depth)
     requests.initialize(repeating: usb_request())

@@ -18,9 +18,11 @@ struct USBDevice: Sendable, Hashable {
   }
 }
 
-/// An interface of a device, with the addresses of its bulk endpoints.
+/// A setting of an interface of a device, with the addresses of its bulk endpoints.
 struct USBInterface: Sendable, Hashable {
   let number: UInt8
+  /// The number of the setting: an interface can have several, for different drivers.
+  var alternate: UInt8 = 0
   let kind: USBClass
   /// The endpoint that the device sends on.
   let input: UInt8

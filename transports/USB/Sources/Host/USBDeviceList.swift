@@ -12,7 +12,7 @@ struct USBDeviceList: Sendable {
       Self.numbers(in: $0).lexicographicallyPrecedes(Self.numbers(in: $1))
     }
     return names.filter { !$0.contains(":") }.compactMap { name in
-      device(name, interfaces: names.filter { $0.hasPrefix("\(name):") })
+      device(name)
     }
   }
 
@@ -26,42 +26,38 @@ struct USBDeviceList: Sendable {
     return match
   }
 
-  private func device(_ name: String, interfaces: [String]) -> USBDevice? {
+  private func device(_ name: String) -> USBDevice? {
     let file = "\(folder)/\(name)"
     guard let vendor = line("\(file)/idVendor").flatMap({ USBIdentity.number($0) }),
       let product = line("\(file)/idProduct").flatMap({ USBIdentity.number($0) }),
       let bus = line("\(file)/busnum").flatMap({ Int($0) }), let number = line("\(file)/devnum").flatMap({ Int($0) })
     else { return nil }
+    let configuration = line("\(file)/bConfigurationValue").flatMap { UInt8($0) } ?? 1
     let names = [line("\(file)/manufacturer"), line("\(file)/product")].compactMap { $0 }
     return USBDevice(
       identity: USBIdentity(vendor: vendor, product: product, serial: line("\(file)/serial")),
       name: names.isEmpty ? nil : names.joined(separator: " ").visible,
       path: "\(devices)/\(Self.padded(bus))/\(Self.padded(number))",
-      interfaces: interfaces.compactMap { interface("\(folder)/\($0)") })
+      interfaces: USBDescriptors.interfaces(in: bytes("\(file)/descriptors"), configuration: configuration)
+        .map { interface($0, "\(file):\(configuration)") })
   }
 
-  /// Returns an interface with a pair of bulk endpoints; `nil` for others.
-  private func interface(_ path: String) -> USBInterface? {
-    guard let number = byte("\(path)/bInterfaceNumber"), let kind = byte("\(path)/bInterfaceClass"),
-      let subclass = byte("\(path)/bInterfaceSubClass"), let version = byte("\(path)/bInterfaceProtocol")
-    else { return nil }
-    let endpoints = ((try? Folder.names(in: path)) ?? []).filter { $0.hasPrefix("ep_") }.sorted()
-      .filter { line("\(path)/\($0)/type") == "Bulk" }.compactMap { byte("\(path)/\($0)/bEndpointAddress") }
-    guard let input = endpoints.first(where: { $0 & 0x80 != 0 }),
-      let output = endpoints.first(where: { $0 & 0x80 == 0 })
-    else { return nil }
-    let driver = (try? SymbolicLink.target(of: "\(path)/driver")).flatMap { $0.split(separator: "/").last }
-    return USBInterface(
-      number: number, kind: USBClass(kind: kind, subclass: subclass, version: version), input: input, output: output,
-      driver: driver.map { String($0) })
+  /// Adds the driver that has an interface.
+  private func interface(_ interface: USBInterface, _ path: String) -> USBInterface {
+    let driver = (try? SymbolicLink.target(of: "\(path).\(interface.number)/driver"))
+    var interface = interface
+    interface.driver = driver.flatMap { $0.split(separator: "/").last }.map { String($0) }
+    return interface
+  }
+
+  private func bytes(_ path: String) -> [UInt8] {
+    guard let descriptor = try? Descriptor.open(path, O_RDONLY) else { return [] }
+    defer { close(descriptor) }
+    return (try? Descriptor.read(descriptor, upTo: 1 << 16)) ?? []
   }
 
   private func line(_ path: String) -> String? {
     KernelFile.lines(of: path).first.map { String($0) }
-  }
-
-  private func byte(_ path: String) -> UInt8? {
-    line(path).flatMap { UInt8($0.filter { $0 != " " }, radix: 16) }
   }
 
   private static func padded(_ number: Int) -> String {

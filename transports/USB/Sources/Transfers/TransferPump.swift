@@ -15,7 +15,7 @@ struct TransferPump: ~Copyable {
   /// The transfers in flight in each direction. They cover a tick of 4 ms at 60 MB/s, the worst of kernels and controllers.
   static let depth = 16
   /// The time for the last bytes of a closed channel.
-  private static let patience: UInt64 = 1_000_000_000
+  private static let patience: UInt64 = 500_000_000
 
   private let pipe: any BulkPipe
   private let socket: CInt
