@@ -213,6 +213,7 @@ class Box:
         check("USB link: a second user is refused, until the first one is killed", usb.outlives_proxy, shell, initramfs.PAGE)
         check("USB link: the gateway removes its gadget", usb.is_removed, shell, gateway)
         check("USB link: two functions of a gadget are two links", usb.has_several_links, shell, initramfs.PAGE)
+        check("USB printer: a page, two at once and a document, over IPP over USB", usb.has_printer, shell, initramfs.PAGE)
         check("USB link: 10 MB over a serial gadget, for comparison", usb.compares_with_serial, shell, digest)
 
     def try_traffic(self, name, proxy):

@@ -7,11 +7,11 @@ import stat
 import subprocess
 
 GUEST = pathlib.Path(__file__).resolve().parent / "guest"
-# The drivers for an FTDI adapter on a USB 3 controller, vsock within the machine, virtio ports, ISO-TP on an emulated CAN bus, and both ends
-# of USB gadgets; the kernel has 16550s built in.
+# The drivers for an FTDI adapter on a USB 3 controller, vsock within the machine, virtio ports, ISO-TP on an emulated CAN bus, and both
+# ends of USB gadgets; the kernel has 16550s built in.
 MODULES = [
-    "xhci-pci", "ftdi_sio", "vsock_loopback", "virtio_pci", "virtio_console", "can-isotp", "vcan", "usb_f_fs", "usb_f_acm", "cdc-acm",
-    "udc-core",
+    "xhci-pci", "ftdi_sio", "vsock_loopback", "virtio_pci", "virtio_console", "can-isotp", "vcan", "usb_f_fs", "usb_f_acm",
+    "cdc-acm", "udc-core",
 ]
 # Drivers that a check loads.
 LATER = ["dummy_hcd"]

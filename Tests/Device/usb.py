@@ -1,4 +1,4 @@
-"""Links over USB within the device: its kernel emulates a controller, which is at the other end of a cable to one of its own ports."""
+"""Links over USB within the device, whose kernel emulates a controller and a cable to one of its own ports."""
 import json
 import re
 
@@ -68,14 +68,15 @@ def timed(shell, arguments):
 
 def show(text):
     seconds, user, system = (float(re.search(rf"{name} ([\d.]+)", text)[1]) for name in ["real", "user", "sys"])
-    print(f"     {LARGE / seconds / 1e6:.1f} MB/s; the receiver's or sender's program: {user:.1f} s, its kernel {system:.1f} s", flush=True)
+    print(f"     {LARGE / seconds / 1e6:.1f} MB/s; this end takes {user:.1f} s in the program, {system:.1f} s in the kernel", flush=True)
 
 
 def survives_replug(shell, gateway, digest):
     """Checks that a download continues after the cable was unplugged in it."""
     before = lost(shell, gateway)
     binding = f"{GADGETS}/{NAME}/UDC"
-    unplug = f"until [ $(wc -c </tmp/usb.part) -gt 1000000 ]; do sleep 0.02; done; echo >{binding}; sleep 1; echo {CONTROLLER} >{binding}"
+    wait = "until [ $(wc -c </tmp/usb.part) -gt 1000000 ]; do sleep 0.02; done"
+    unplug = f"{wait}; echo >{binding}; sleep 1; echo {CONTROLLER} >{binding}"
     shell.run(f"rm -f /tmp/usb; >/tmp/usb.part; ({unplug}) >/tmp/unplug.log 2>&1 &")
     request(shell, "http://localhost/large", "-o /tmp/usb")
     expect(digest in shell.run("sha256sum </tmp/usb"), "the file has another digest")
@@ -109,7 +110,8 @@ def outlives_proxy(shell, page):
 
 def is_removed(shell, gateway):
     gateway.end("TERM")
-    expect(shell.run(f"ls {GADGETS} /dev/usb-ffs | grep {NAME}", check=False) == "", "the gadget is still there")
+    left = shell.run(f"ls -d {GADGETS}/* /dev/usb-ffs/*", check=False)
+    expect(NAME not in left, f"the gadget is still there: {left}")
     expect("functionfs" not in shell.run("cat /proc/mounts"), "FunctionFS is still mounted")
 
 
@@ -161,3 +163,57 @@ def has_several_links(shell, page):
         # A request over one of them is incomplete.
         gateway.end("KILL")
     shell.run(f"echo >{GADGETS}/two/UDC; umount /tmp/a /tmp/b")
+
+
+def has_printer(shell, page):
+    """Checks IPP over USB with a printer of two interfaces, which are the standard streams of a web server for one request."""
+    make_gadget(shell, "printer", ["ffs.p", "ffs.q"])
+    for name in ["p", "q"]:
+        serve = "while true; do httpd -i -h /www <ep1 >ep2; done"
+        descriptors, strings = octal(printer_descriptors()), octal(printer_strings())
+        prepare = f"exec 3<>ep0; printf '{descriptors}' >&3; printf '{strings}' >&3; touch /tmp/{name}.ready"
+        shell.run(f"mkdir -p /tmp/{name}; mount -t functionfs {name} /tmp/{name}")
+        shell.run(f"(cd /tmp/{name}; {prepare}; {serve}) >/tmp/{name}.log 2>&1 &")
+        wait_for(shell, f"test -e /tmp/{name}.ready", 10)
+    bind(shell, "printer")
+    link = "usb:1d6b:0105?class=ipp&http=1.1"
+    wait_for(shell, f"byway ports | grep '{link}'", 20)
+    expect(page.decode().strip() in request(shell, "http://localhost/", link=link), "no page of the printer")
+    proxy = shell.run(f"byway proxy --link '{link}' --listen 127.0.0.1:6310 >/tmp/printer.log 2>&1 & echo $!").strip()
+    wait_for(shell, "grep 'proxy ready' /tmp/printer.log", 20)
+    get = "wget -q -O - http://127.0.0.1:6310"
+    for _ in range(3):
+        expect(page.decode().strip() in shell.run(f"{get}/", 30), "no page of the printer through a proxy")
+    jobs = f"jobs=; for i in 1 2; do {get}/index.html >/tmp/page.$i & jobs=\"$jobs $!\"; done; wait $jobs"
+    shell.run(jobs, 30)
+    expect(shell.run("cat /tmp/page.1 /tmp/page.2").count(page.decode().strip()) == 2, "two pages at once are not complete")
+    through = "tcp://127.0.0.1:6310?http=1.1"
+    text = request(shell, "http://localhost:6310/cgi-bin/ipp", "--data-binary @/bin/busybox", link=through)
+    digest = shell.run("sha256sum </bin/busybox").split()[0]
+    expect(digest in text, f"the printer has received something else: {text}")
+    shell.run(f"kill {proxy}; echo >{GADGETS}/printer/UDC")
+
+
+def printer_descriptors():
+    """Returns the descriptors of an interface for IPP over USB, for FunctionFS (Linux, usb/functionfs.h)."""
+    body = number(1 | 2 | 4) + number(3) + number(3) + number(5)
+    for size in [64, 512, 1024]:
+        body += bytes([9, 4, 0, 0, 2, 7, 1, 4, 1])
+        for address in [0x01, 0x82]:
+            body += bytes([7, 5, address, 2, size & 255, size >> 8, 0])
+            body += bytes([6, 0x30, 0, 0, 0, 0]) if size == 1024 else b""
+    return number(3) + number(8 + len(body)) + body
+
+
+def printer_strings():
+    body = number(1) + number(1) + bytes([9, 4]) + b"Printer\0"
+    return number(2) + number(8 + len(body)) + body
+
+
+def number(value):
+    return value.to_bytes(4, "little")
+
+
+def octal(data):
+    """Returns text that printf of a shell turns into bytes."""
+    return "".join(f"\\{byte:03o}" for byte in data)

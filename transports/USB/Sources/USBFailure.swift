@@ -40,7 +40,7 @@ enum USBFailure: DeviceFailure {
     case .noInterface(let device, let place):
       "The USB device \(device.identity) has no interface\(place.interface.map { " \($0)" } ?? "") of class \(place.kind): "
         + (place.kind == .link
-          ? "start \"byway gateway --link usb-gadget:\" on it." : "it does not offer IPP over USB.")
+          ? "start a gateway with the link usb-gadget: on it." : "it does not offer IPP over USB.")
     case .gone(let device):
       "The USB device \(device.identity) is gone: plug it in again."
     case .noPermission(let device):
