@@ -68,7 +68,8 @@ def timed(shell, arguments):
 
 def show(text):
     seconds, user, system = (float(re.search(rf"{name} ([\d.]+)", text)[1]) for name in ["real", "user", "sys"])
-    print(f"     {LARGE / seconds / 1e6:.1f} MB/s; this end takes {user:.1f} s in the program, {system:.1f} s in the kernel", flush=True)
+    rate = f"{LARGE / seconds / 1e6:.1f} MB/s"
+    print(f"     {rate}; this end takes {user:.1f} s in the program, {system:.1f} s in the kernel", flush=True)
 
 
 def survives_replug(shell, gateway, digest):

@@ -90,7 +90,7 @@ import TransportTestSupport
   func unusable() async throws {
     let system = try FakeUSB()
     defer { withExtendedLifetime(system) {} }
-    try system.add("1-1", "1d6b:0104", interfaces: ["0 030000"])
+    try system.add("1-1", "1d6b:0104", interfaces: ["0 030000", "1 ffffff", "2 070104"])
     let transport = USBTransport(list: system.list)
     let error = await bywayError { try await transport.connect(to: LinkAddress("usb:1d6b:0104"), context: .test()) }
     #expect(error?.message.contains("has no interface of class ff/48/01") == true && error?.code == .linkUnavailable)
