@@ -236,7 +236,6 @@ package struct LineLayer: Sendable {
 
   func payloadSize(for session: Session, isCorrectable: Bool) -> Int {
     if isCorrectable { return session.sending.corrector.payload(room(for: session.sending.peerLargestPayload)) }
-    // On a clean line, frames are lost only with the line, which says nothing about the best size.
-    return min(configuration.isClean ? quantum : sizer.payload, quantum, session.sending.peerLargestPayload)
+    return min(sizer.payload, quantum, session.sending.peerLargestPayload)
   }
 }

@@ -5,8 +5,6 @@ package struct LineLayerConfiguration: Equatable, Sendable {
   package var bytesPerSecond: Int?
   /// Bytes of payload that this end takes in one frame.
   package var largestPayload = 2048
-  /// Whether the line damages no bytes, so that frames have their largest size from the start.
-  package var isClean = false
   /// Bytes of payload that this end holds for its reader, and while something before them is missing.
   package var window = 128 * 1024
   /// The strongest correction that this end mends frames with, and how many there are up to that; 0 for none.

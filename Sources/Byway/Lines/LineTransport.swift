@@ -48,8 +48,6 @@ struct LineTransport: Transport {
     var configuration = times
     configuration.bytesPerSecond = properties.bytesPerSecond
     if properties.isClean {
-      configuration.isClean = true
-      configuration.largestPayload = LineProperties.cleanPayload
       configuration.window = LineProperties.cleanWindow
       configuration.correction = 0
     }

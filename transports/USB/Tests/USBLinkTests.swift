@@ -110,7 +110,7 @@ import TransportTestSupport
     try await far.closeFuture.get()
   }
 
-  @Test("a session over USB survives an unplugged cable in a transfer, and has large frames")
+  @Test("a session over USB survives an unplugged cable in a transfer")
   func session() async throws {
     let cable = EmulatedCable()
     let registry = TransportRegistry([cable])
@@ -125,8 +125,6 @@ import TransportTestSupport
     #expect(try await eventually { cable.state.withLock { !$0.isPlugged } })
     cable.plug()
     #expect(try await Array(buffer: received.get().bytes) == Self.bytes)
-    let frames = (far as? StreamChannel)?.lineStatistics?.sentFrames ?? .max
-    #expect(frames < 300, "\(frames) frames for 1 MB")
     try? await near.close()
     await listener.close()
   }
