@@ -72,7 +72,7 @@ let package = Package(
     "BywayWebSocket", "BywayURLSession", "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport",
     "SerialTransport",
     "SSHTransport", "LoopbackTransport", "DescriptorTransport", "VSockTransport", "WebSocketTransport",
-    "VirtioTransport", "CANTransport", "MQTTTransport",
+    "VirtioTransport", "CANTransport", "MQTTTransport", "USBTransport",
   ].map { .library(name: $0, targets: [$0]) } + [
     .library(name: "BywayTesting", targets: ["BywayTesting", "BywayLineDevices", "BywayLineEmulation"]),
     .executable(name: "byway", targets: ["byway"]),
@@ -211,6 +211,10 @@ let package = Package(
     transport("CAN", "CANTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, logging]),
     transport(
       "Virtio", "VirtioTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, nioPosix, logging]),
+    // System calls only.
+    .systemLibrary(name: "CBywayUSB"),
+    transport(
+      "USB", "USBTransport", ["Byway", "BywayLibC", "BywayPrimitives", "CBywayUSB", nioCore, logging]),
     // Over the stream of another transport.
     transport(
       "WebSocket", "WebSocketTransport",
@@ -243,7 +247,7 @@ let package = Package(
       dependencies: [
         "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport", "SerialTransport", "SSHTransport",
         "LoopbackTransport", "DescriptorTransport", "VSockTransport", "WebSocketTransport",
-        "VirtioTransport", "CANTransport", "MQTTTransport",
+        "VirtioTransport", "CANTransport", "MQTTTransport", "USBTransport",
       ],
       swiftSettings: settings),
 
@@ -465,6 +469,12 @@ let package = Package(
       "VirtioTransportTests",
       ["Byway", "BywayPrimitives", "VirtioTransport", "TransportTestSupport", "TestTools", nioCore, nioPosix, logging],
       path: "transports/Virtio/Tests"),
+    tests(
+      "USBTransportTests",
+      [
+        "Byway", "BywayPrimitives", "CBywayUSB", "USBTransport", "TransportTestSupport", "TestTools", nioCore, logging,
+      ],
+      path: "transports/USB/Tests"),
     tests(
       "WebSocketTransportTests",
       [

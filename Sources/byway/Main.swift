@@ -7,6 +7,7 @@ import ProcessTransport
 import SSHTransport
 import SerialTransport
 import TCPTransport
+import USBTransport
 import UnixTransport
 import VSockTransport
 import VirtioTransport
@@ -18,7 +19,7 @@ import WebSocketTransport
     await BywayCommand.run(transports: [
       UnixTransport(), TCPTransport(), TLSTransport(), SSHTransport(), SerialTransport(), StdioTransport(),
       ExecTransport(), LoopbackTransport(), DescriptorTransport(), VSockTransport(),
-      VirtioTransport(), CANTransport(),
+      VirtioTransport(), CANTransport(), USBTransport(), USBGadgetTransport(),
       WebSocketTransport(over: TCPTransport()),
       WebSocketTransport(over: TLSTransport()), MQTTTransport(), MQTTTransport(isSecure: true),
     ])

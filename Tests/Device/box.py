@@ -9,6 +9,7 @@ import doctor
 import initramfs
 import ports
 import traffic
+import usb
 import virtio
 import vsock
 from guest import Gateway, wait_for
@@ -53,6 +54,7 @@ class Box:
             self.try_vsock()
             self.try_virtio()
             self.try_can()
+            self.try_usb()
 
     def starts(self):
         text = self.shell.run("byway help", 30)
@@ -193,6 +195,26 @@ class Box:
             check("CAN FD: 100 KB down, as fast as the emulated bus", can.carries, shell, RANDOM)
             check("CAN FD: an interface without it is refused", can.refuses_classic, shell)
             fast.end("TERM")
+
+    def try_usb(self):
+        check, shell = self.report.check, self.shell
+        gateway = Gateway(shell, "usb", usb.GADGET)
+        if not check("USB link: a gateway waits for a controller, and byway ports lists its gadget", usb.waits, shell, gateway):
+            return
+        self.report.add_log(gateway.text)
+        check("USB link: a page", usb.answers, shell, initramfs.PAGE)
+        check("USB link: a second gadget on the controller is refused", usb.is_refused, shell)
+        digest = usb.make_large(shell)
+        check("USB link: 10 MB down", usb.downloads, shell, digest)
+        check("USB link: 10 MB up", usb.uploads, shell, digest)
+        check("USB link: unplugged in a download, which continues", usb.survives_replug, shell, gateway, digest)
+        check("USB link: a killed gateway leaves a gadget that the next one replaces",
+              usb.outlives_gateway, shell, gateway, initramfs.PAGE)
+        check("USB link: a second user is refused, until the first one is killed", usb.outlives_proxy, shell, initramfs.PAGE)
+        check("USB link: the gateway removes its gadget", usb.is_removed, shell, gateway)
+        check("USB link: two functions of a gadget are two links", usb.has_several_links, shell, initramfs.PAGE)
+        check("USB printer: a page, two at once and a document, over IPP over USB", usb.has_printer, shell, initramfs.PAGE)
+        check("USB link: 10 MB over a serial gadget, for comparison", usb.compares_with_serial, shell, digest)
 
     def try_traffic(self, name, proxy):
         check = self.report.check

@@ -7,9 +7,14 @@ import stat
 import subprocess
 
 GUEST = pathlib.Path(__file__).resolve().parent / "guest"
-# The drivers for an FTDI adapter on a USB 3 controller, vsock within the machine, virtio ports, and ISO-TP on an emulated CAN bus; the
-# kernel has 16550s built in.
-MODULES = ["xhci-pci", "ftdi_sio", "vsock_loopback", "virtio_pci", "virtio_console", "can-isotp", "vcan"]
+# The drivers for an FTDI adapter on a USB 3 controller, vsock within the machine, virtio ports, ISO-TP on an emulated CAN bus, and both
+# ends of USB gadgets; the kernel has 16550s built in.
+MODULES = [
+    "xhci-pci", "ftdi_sio", "vsock_loopback", "virtio_pci", "virtio_console", "can-isotp", "vcan", "usb_f_fs", "usb_f_acm",
+    "cdc-acm", "udc-core",
+]
+# Drivers that a check loads.
+LATER = ["dummy_hcd"]
 PAGE = b"<!doctype html><title>A device</title>\n"
 
 
@@ -26,7 +31,7 @@ def build(byway, modules, random):
     archive.add("www/index.html", stat.S_IFREG | 0o644, PAGE)
     archive.add("www/random", stat.S_IFREG | 0o644, random)
     add_programs(archive, byway)
-    add_modules(archive, modules, MODULES)
+    add_modules(archive, modules, MODULES, LATER)
     return archive.finished()
 
 
@@ -54,8 +59,8 @@ def shared_libraries(program):
     return re.findall(r"(/\S+) \(0x", output)
 
 
-def add_modules(archive, folder, names):
-    """Adds modules and their dependencies, in loading order."""
+def add_modules(archive, folder, names, later):
+    """Adds modules and their dependencies, in loading order. Those in `later` are not loaded at the start."""
     order = []
 
     def add(name):
@@ -72,8 +77,9 @@ def add_modules(archive, folder, names):
         order.append(name)
         archive.add(f"modules/{name}", stat.S_IFREG | 0o644, data)
 
-    for name in names:
+    for name in [*names, *later]:
         add(name.replace("-", "_"))
+    order = [name for name in order if name not in later]
     archive.add("modules/order", stat.S_IFREG | 0o644, "\n".join(order).encode())
 
 

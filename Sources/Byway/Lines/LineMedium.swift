@@ -2,7 +2,6 @@ import BywayLibC
 import BywayPrimitives
 package import Logging
 package import NIOCore
-import NIOPosix
 
 /// An open medium of a line that an event loop cannot use: it keeps messages apart, or its state changes between two calls of an event loop.
 /// A virtio port, an ISO-TP socket.
@@ -34,43 +33,14 @@ package struct LineMedium: Sendable {
   package func open(on group: any EventLoopGroup, to queue: ChannelQueue? = nil, logger: Logger) async throws
     -> any Channel
   {
-    let eventLoop = group.next()
-    let (near, far) = try sockets()
-    let released = eventLoop.makePromise(of: Void.self)
+    let limit: Int? = if case .messages(let limit, _) = kind { limit } else { nil }
     do {
-      let thread = try SystemThread.start {
-        MediumPump(self, socket: far, logger: logger).run()
-        released.succeed()
+      return try await ThreadChannel.open(on: group, to: queue, sendLimit: limit) { socket in
+        MediumPump(self, socket: socket, logger: logger).run()
       }
-      pthread_detach(thread)
-    } catch {
-      for descriptor in [near, far, descriptor] { close(descriptor) }
-      released.succeed()
-      throw error
-    }
-    // The channel owns its socket, and closes it if its setup fails, which ends the thread.
-    return try await ClientBootstrap(group: eventLoop)
-      .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(MediumHandler(released: released.futureResult))
-        }
-        .flatMap { channel.prepareForHandover(to: queue) }
-      }
-      .withConnectedSocket(near).get()
-  }
-
-  private func sockets() throws -> (near: CInt, far: CInt) {
-    var pair: [CInt] = [-1, -1]
-    let kind = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
-    guard socketpair(AF_UNIX, kind, 0, &pair) == 0 else {
-      let error = SystemError.last
+    } catch let failure as ThreadChannel.StartFailure {
       close(descriptor)
-      throw error
+      throw failure.reason
     }
-    if case .messages(var limit, _) = self.kind {
-      // The line layer must choose the next bytes late, so few wait here. The kernel takes this as a wish.
-      setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &limit, socklen_t(MemoryLayout<CInt>.size))
-    }
-    return (pair[0], pair[1])
   }
 }

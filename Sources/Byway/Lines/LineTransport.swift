@@ -47,6 +47,10 @@ struct LineTransport: Transport {
   private func configuration(of address: LinkAddress) throws -> LineLayerConfiguration {
     var configuration = times
     configuration.bytesPerSecond = properties.bytesPerSecond
+    if properties.isClean {
+      configuration.window = LineProperties.cleanWindow
+      configuration.correction = 0
+    }
     do {
       try configuration.check()
     } catch {

@@ -4,14 +4,14 @@ import NIOCore
 final class MediumHandler: ChannelOutboundHandler {
   typealias OutboundIn = ByteBuffer
 
-  /// The time that bytes which the medium does not take may delay the close.
-  private static let patience = TimeAmount.seconds(2)
-
   private let released: EventLoopFuture<Void>
+  private let patience: TimeAmount
   private var isClosing = false
 
-  init(released: EventLoopFuture<Void>) {
+  /// - Parameter patience: the time that a medium which is not released may delay the close.
+  init(released: EventLoopFuture<Void>, patience: TimeAmount) {
     self.released = released
+    self.patience = patience
   }
 
   func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
@@ -25,7 +25,7 @@ final class MediumHandler: ChannelOutboundHandler {
     isClosing = true
     // Ends the output behind the last bytes. The pump sends them, closes the medium, and then its socket.
     context.close(mode: .output, promise: nil)
-    let timeout = context.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) { context.close(promise: nil) }
+    let timeout = context.eventLoop.assumeIsolated().scheduleTask(in: patience) { context.close(promise: nil) }
     released.assumeIsolated().whenComplete { _ in
       timeout.cancel()
       context.close(promise: nil)
