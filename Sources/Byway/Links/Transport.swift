@@ -18,7 +18,7 @@ public protocol Transport: Sendable {
   /// The scheme of its addresses, in lower case: `unix`.
   var scheme: String { get }
 
-  /// The options of an address of this scheme, in addition to `http`, `line`, `open` and `jitter`, which every link has.
+  /// The options of an address of this scheme, in addition to those that every link has, such as `http` and `line`.
   var options: [LinkOption] { get }
 
   /// Checks an address without any access to the system.
