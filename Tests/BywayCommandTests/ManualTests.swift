@@ -30,6 +30,7 @@ import Testing
     let commands = try FileManager.default.contentsOfDirectory(atPath: folder["man/man1"]).sorted()
     let names = [
       "browser", "certificate", "check", "demo", "doctor", "gateway", "line", "links", "log-level", "ping", "ports",
+      "push",
       "proxy",
       "reload", "request",
       "status",
