@@ -51,7 +51,7 @@ package struct ConsoleLogin {
     static let starting: UInt64 = 8_000_000_000
     /// The pause between two questions for the gateway that was started.
     static let listening: UInt64 = 1_000_000_000
-    static let questions = 15
+    static let questions = 30
     static let passwords = 2
     static let names = 6
     static let tests = 3

@@ -227,7 +227,7 @@ import Testing
     rig.logIn()
     rig.startGateway()
     rig.hear("listening\r\n")
-    rig.pass(milliseconds: 20_000)
+    rig.pass(milliseconds: 32_000)
     #expect(rig.failure == .mute(words: "listening"))
   }
 
