@@ -85,7 +85,7 @@ import Testing
       .compactMap {
         $0.firstMatch(of: /^ {2}([a-z-]+)\s/).map { String($0.1) }
       }
-    #expect(names.count == 17, "\(names)")
+    #expect(names.count == 18, "\(names)")
     let trust = ["add", "list", "remove", "authority"].map { ["help", "trust", $0] }
     for arguments in [[], ["help"], ["--help"]] + names.map({ ["help", $0] }) + trust {
       let result = try await BywayProcess.run(arguments)
