@@ -15,6 +15,7 @@ public enum BywayCommand {
     // If a reader has gone away, one write fails; the process must not end.
     signal(SIGPIPE, SIG_IGN)
     Advice.use(AdviceText.of)
+    ConsolePasswords.takeFromEnvironment()
     let arguments = Array(CommandLine.arguments.dropFirst())
     exit(await status(of: arguments, transports: TransportRegistry(transports)).rawValue)
   }

@@ -18,6 +18,7 @@ struct RootCommand: AsyncParsableCommand {
       GatewayCommand.self, ProxyCommand.self, RequestCommand.self, PingCommand.self, DoctorCommand.self,
       PortsCommand.self, LinksCommand.self, StatusCommand.self, ReloadCommand.self, StopCommand.self,
       LogLevelCommand.self, CheckCommand.self, TrustCommand.self, CertificateCommand.self, LineCommand.self,
+      PushCommand.self,
       BrowserCommand.self, DemoCommand.self,
       ManualCommand.self,
     ])

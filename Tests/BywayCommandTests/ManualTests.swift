@@ -30,6 +30,7 @@ import Testing
     let commands = try FileManager.default.contentsOfDirectory(atPath: folder["man/man1"]).sorted()
     let names = [
       "browser", "certificate", "check", "demo", "doctor", "gateway", "line", "links", "log-level", "ping", "ports",
+      "push",
       "proxy",
       "reload", "request",
       "status",
@@ -84,7 +85,7 @@ import Testing
       .compactMap {
         $0.firstMatch(of: /^ {2}([a-z-]+)\s/).map { String($0.1) }
       }
-    #expect(names.count == 17, "\(names)")
+    #expect(names.count == 18, "\(names)")
     let trust = ["add", "list", "remove", "authority"].map { ["help", "trust", $0] }
     for arguments in [[], ["help"], ["--help"]] + names.map({ ["help", $0] }) + trust {
       let result = try await BywayProcess.run(arguments)

@@ -34,7 +34,7 @@ import Testing
     arguments: [
       ("unx:/x", "Did you mean \"unix\"? Known: serial, unix."),
       ("seriall:/x", "Did you mean \"serial\"?"),
-      ("unix:/x?mdoe=1", "Did you mean \"mode\"? Known: mode, http, line, open, jitter."),
+      ("unix:/x?mdoe=1", "Did you mean \"mode\"? Known: mode, http, line, open, login, login-password, shell, jitter."),
       ("zzzzzzzz:/x", "Known: serial, unix."),
     ])
   func misspelt(_ text: String, _ hint: String) {

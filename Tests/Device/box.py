@@ -7,6 +7,7 @@ import discovery
 import disturbances
 import doctor
 import initramfs
+import login
 import ports
 import traffic
 import usb
@@ -49,6 +50,7 @@ class Box:
         if check("the device boots", self.machine.boot) and check("byway starts there", self.starts):
             self.try_doctor()
             self.try_uart()
+            self.try_login()
             self.try_adapter()
             self.try_discovery()
             self.try_vsock()
@@ -103,6 +105,19 @@ class Box:
                   ports.is_restored, shell, gateway, device)
             check("16550: a gateway that was stopped or killed starts again, and the proxy finds it",
                   ports.starts_again, gateway, proxy)
+
+    def try_login(self):
+        check, shell, device = self.report.check, self.shell, "/dev/ttyS1"
+        line = self.machine.terminal("uart")
+        ports.make_fresh(shell, device)
+        with login.getty(shell, device):
+            check("login: byway push copies a program through a getty on a 16550", login.push, self.byway, line, shell, self.folder)
+            check("login: a request logs in, and the next one finds the gateway", login.requests, self.byway, line, initramfs.PAGE)
+            check("login: a gateway that was killed is started again", login.starts_again, self.byway, line, shell, initramfs.PAGE)
+            check("login: kernel log lines on the console do not disturb a request", login.survives_kernel_log, self.byway, line, shell,
+                  initramfs.PAGE)
+            check("login: a wrong password is refused, and not shown", login.refuses_password, self.byway, line, shell)
+        ports.make_fresh(shell, device)
 
     def try_adapter(self):
         check, shell, device = self.report.check, self.shell, "/dev/ttyUSB0"

@@ -67,6 +67,35 @@ class SerialConsole(Setting):
         self.started.append(peers.Line(self.tools.byway, 115200, self.folder / "laptop", self.folder / "router"))
 
 
+class LoginConsole(Setting):
+    """A getty on an emulated line is the board's console, and nginx its web server. The board's byway reaches that one at its port."""
+
+    def __init__(self, folder, tools):
+        super().__init__(folder, tools)
+        self.web, self.proxy = peers.free_port(), peers.free_port()
+        self.replaced = {
+            "/dev/ttyUSB0": f"{folder}/board/console",
+            "/tmp/hello": f"{folder}/hello-there",
+            "127.0.0.1:8080": f"127.0.0.1:{self.proxy}",
+        }
+        byway = tools.byway.resolve()
+        # The password that a reader exports in the shell.
+        (self.programs / "byway").unlink()
+        self.stand_in("byway", f"BYWAY_LINK_PASSWORD='open sesame' exec {byway} \"$@\"")
+        board = folder / "board" / "programs"
+        board.mkdir(parents=True)
+        (board / "byway").write_text(
+            "#!/bin/bash\n" f'exec {byway} "${{@/#http:\\/\\/127.0.0.1:80/http://127.0.0.1:{self.web}}}"\n')
+        (board / "byway").chmod(0o755)
+        (folder / "hello").write_text("#!/bin/sh\necho hello\n")
+
+    def start(self, page):
+        self.started.append(peers.Nginx(self.folder, self.web, {"/": "<title>Board</title>\n"}))
+        self.started.append(peers.Peer(
+            ["/usr/bin/python3", "-B", str(peers.path("Tests/Support/console.py")), f"{self.folder}/board", "--path",
+             f"{self.folder}/board/programs"], "ready"))
+
+
 class USBPrinter(Setting):
     """nginx is ipp-usb with the printer's web page, and sshd the login to the computer that the printer is plugged into."""
 
@@ -233,6 +262,7 @@ class FirstAccessory(Setting):
 SETTINGS = {
     "certificates.md": OwnCertificates,
     "serial-console.md": SerialConsole,
+    "login-console.md": LoginConsole,
     "usb-printer.md": USBPrinter,
     "docker-over-ssh.md": DockerOverSSH,
     "devices-that-dial.md": Fleet,

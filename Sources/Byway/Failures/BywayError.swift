@@ -94,11 +94,11 @@ public struct BywayError: Error, Sendable {
     get { kept?.diagnosis }
     set { kept = newValue.map(KeptDiagnosis.init) }
   }
-  /// Whether waiting does not help: a program that does not exist, or that may not be executed.
+  /// Whether waiting does not help: a program that does not exist, or that may not be executed, or a login that was refused.
   package var isLasting: Bool {
     switch diagnosis?.fault {
     case .noProgram, .notExecutable: true
-    default: false
+    default: (evidence as? ConsoleFailure)?.isLasting ?? false
     }
   }
   /// A reference, so that errors stay small.

@@ -11,7 +11,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
   /// The pause between two attempts to open a lost line.
   private static let pause = TimeAmount.milliseconds(200)
   /// The time limit of one attempt.
-  private static let patience = TimeAmount.seconds(5)
+  private var patience: TimeAmount { base is ConsoleTransport ? .seconds(30) : .seconds(5) }
 
   private let base: any Transport
   private let driver: LineDriver
@@ -90,9 +90,10 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
 
   func lineLost() {
     guard !isOver else { return }
+    let deadline = NIODeadline.now() + patience
     eventLoop.makeFutureWithTask { [base, address, eventLoop, logger] in
       try await base.connect(
-        to: address, context: LinkContext(group: eventLoop, logger: logger, deadline: .now() + Self.patience))
+        to: address, context: LinkContext(group: eventLoop, logger: logger, deadline: deadline))
     }.assumeIsolated().whenComplete { result in
       self.reopened(result)
     }
@@ -118,6 +119,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
 
   private func retry(_ error: any Error) {
     unavailableReason = "\(error)"
+    if (error as? BywayError)?.isLasting == true { return driver.abort() }
     logger.debug("Line is not back yet", metadata: ["link": "\(address)", "reason": "\(error)"])
     eventLoop.assumeIsolated().scheduleTask(in: Self.pause) { self.lineLost() }
   }

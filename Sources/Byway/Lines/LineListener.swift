@@ -10,19 +10,28 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
   private let driver: LineDriver
   private let queue = ChannelQueue()
   private let lines: any Listener
+  /// How long the line is kept without a session; `nil`: for ever.
+  private let linger: TimeAmount?
   private let logger: Logger
   private var isLost = false
+  private var hasLine = false
+  private var isLastLine = false
+  private var lingering: Scheduled<Void>?
 
   static func start(
-    _ layer: LineLayer, lines: any Listener, on eventLoop: any EventLoop, logger: Logger
+    _ layer: LineLayer, lines: any Listener, linger: TimeAmount? = nil, on eventLoop: any EventLoop, logger: Logger
   ) async throws -> any Listener {
     let listener = LineListener(
-      LineDriver(layer, address: lines.address, on: eventLoop, logger: logger), lines: lines, logger: logger)
-    try await eventLoop.submit { listener.driver.delegate = listener }.get()
+      LineDriver(layer, address: lines.address, on: eventLoop, logger: logger), lines: lines, linger: linger,
+      logger: logger)
+    try await eventLoop.submit {
+      listener.driver.delegate = listener
+      listener.waitForSession()
+    }.get()
     let taking = Task {
       do {
         for try await line in lines.channels { await listener.attach(line) }
-        listener.queue.end()
+        try await eventLoop.submit { listener.linesEnded() }.get()
       } catch {
         listener.queue.end(throwing: error)
       }
@@ -38,9 +47,10 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
     }
   }
 
-  private init(_ driver: LineDriver, lines: any Listener, logger: Logger) {
+  private init(_ driver: LineDriver, lines: any Listener, linger: TimeAmount?, logger: Logger) {
     self.driver = driver
     self.lines = lines
+    self.linger = linger
     self.logger = logger
   }
 
@@ -48,6 +58,7 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
     // The line may be gone already; then another one will follow.
     try? await driver.eventLoop.submit {
       try self.driver.attach(line)
+      self.hasLine = true
       if self.isLost { self.logger.notice("Line is back", metadata: ["link": "\(self.driver.address)"]) }
       self.isLost = false
     }.get()
@@ -60,6 +71,23 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
     return releaseIfOver()
   }
 
+  /// The medium has no further lines: the sessions end with the current one.
+  private func linesEnded() {
+    isLastLine = true
+    if !hasLine { queue.end() }
+  }
+
+  /// Ends this listener if no session comes in time.
+  private func waitForSession() {
+    guard let linger else { return }
+    lingering?.cancel()
+    lingering = driver.eventLoop.assumeIsolated().scheduleTask(in: linger) {
+      guard !self.driver.layer.hasSession else { return }
+      self.logger.notice("No session has come; the line is given back", metadata: ["link": "\(self.driver.address)"])
+      self.close().whenComplete { _ in self.queue.end() }
+    }
+  }
+
   private func releaseIfOver() -> EventLoopFuture<Void> {
     guard isClosed, !driver.layer.hasSession else { return driver.eventLoop.makeSucceededVoidFuture() }
     let released = driver.detach()
@@ -70,19 +98,28 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
   // MARK: LineDriver.Delegate
 
   func sessionOpened(_ channel: StreamChannel) {
+    lingering?.cancel()
     channel.prepareForHandover(to: queue).assumeIsolated().whenComplete { result in
       if case .success = result { channel.activate() } else { channel.close(promise: nil) }
     }
   }
 
   func sessionEnded(_ end: SessionEnd) -> EventLoopFuture<Void> {
-    guard isClosed else { return driver.eventLoop.makeSucceededVoidFuture() }
+    guard isClosed else {
+      waitForSession()
+      return driver.eventLoop.makeSucceededVoidFuture()
+    }
     // The driver's last output is sent in this turn of the loop.
     return driver.eventLoop.flatSubmit { self.releaseIfOver() }
   }
 
   func lineLost() {
     isLost = true
+    hasLine = false
+    guard isLastLine else { return }
+    lingering?.cancel()
+    driver.abort()
+    queue.end()
   }
 
   var unavailableReason: String? { lines.unavailableReason }

@@ -41,7 +41,8 @@ struct LineTransport: Transport {
     let layer = LineLayer(
       .listener(incarnation: incarnation), configuration: try configuration(of: address),
       at: NIODeadline.now().uptimeNanoseconds)
-    return try await LineListener.start(layer, lines: lines, on: eventLoop, logger: context.logger)
+    let linger = address[option: "linger"].flatMap { Int64($0) }.map { TimeAmount.seconds($0) }
+    return try await LineListener.start(layer, lines: lines, linger: linger, on: eventLoop, logger: context.logger)
   }
 
   private func configuration(of address: LinkAddress) throws -> LineLayerConfiguration {

@@ -22,14 +22,17 @@ public struct Link: Sendable {
   package private(set) var medium: any Transport
   /// `nil` where the medium is not a line.
   package let line: LineProperties?
+  /// `nil` where a gateway answers without a login.
+  package let console: ConsoleSettings?
   /// HTTP/2, unless the address has `http=1.1`.
   public let framing: Framing
   /// `nil`: the default of this end's role. A gateway listens, all others dial.
   public let opening: Opening?
 
-  /// The transport that opens it; for a line, including the line layer.
+  /// The transport that opens it; for a line, including the line layer, and for a console, including the login.
   public var transport: any Transport {
-    if let line { LineTransport(base: medium, properties: line) } else { medium }
+    let base: any Transport = if let console { ConsoleTransport(base: medium, settings: console) } else { medium }
+    return if let line { LineTransport(base: base, properties: line) } else { base }
   }
 
   /// Returns the same link over another transport of its scheme.

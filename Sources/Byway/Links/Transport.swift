@@ -21,7 +21,7 @@ public protocol Transport: Sendable {
   /// The forms of its addresses, for `byway help links`.
   var forms: [AddressForm] { get }
 
-  /// The options of an address of this scheme, in addition to `http`, `line`, `open` and `jitter`, which every link has.
+  /// The options of an address of this scheme, in addition to those that every link has, such as `http` and `line`.
   var options: [LinkOption] { get }
 
   /// Checks an address without any access to the system.

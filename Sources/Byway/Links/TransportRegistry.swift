@@ -68,8 +68,12 @@ public struct TransportRegistry: Sendable {
     }
     _ = try address.jitter()
     try transport.check(address)
+    let line = try line(of: address, transport)
+    let console = try ConsoleSettings(address, opening: opening, line: line)
+    // A terminal may show other text at any time, and the gateway outlives the connection.
     return Link(
-      address: address, medium: transport, line: try line(of: address, transport), framing: framing, opening: opening)
+      address: address, medium: transport, line: line ?? console.map { _ in LineProperties(bytesPerSecond: nil) },
+      console: console, framing: framing, opening: opening)
   }
 
   private func line(of address: LinkAddress, _ transport: any Transport) throws -> LineProperties? {

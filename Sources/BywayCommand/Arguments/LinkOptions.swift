@@ -17,6 +17,7 @@ struct LinkOptions: ParsableArguments {
       throw CommandFailure(
         .usage, "No link is given: add --link, for example --link unix:/run/byway.sock, or set BYWAY_LINK.")
     }
+    PasswordPrompt.ask(for: link)
     return link
   }
 

@@ -8,7 +8,8 @@ enum DoctorAdvice {
     do {
       return try await body()
     } catch var error as BywayError {
-      if concernsLink(error) {
+      // Errors of a login name its remedy, and the doctor does not log in.
+      if concernsLink(error), link.console == nil {
         error.message +=
           error.diagnosis?.command.map { " Run: \($0)" } ?? " To find out why: \(command(for: link))"
       }

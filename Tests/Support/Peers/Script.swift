@@ -15,6 +15,9 @@ package enum Script: String, Sendable {
   /// A runner of commands on a terminal, which presses keys.
   case terminal = "terminal.py"
 
+  /// A machine with a login at its serial console.
+  case console = "console.py"
+
   /// Podman's service and its clients.
   case containers = "containers.py"
   /// kubectl and its API server, limited to the upgrade to SPDY.
@@ -44,6 +47,10 @@ package enum Script: String, Sendable {
 
   /// Starts the script without waiting for its end.
   package func start(_ arguments: String...) throws -> ChildProcess {
+    try start(arguments)
+  }
+
+  package func start(_ arguments: [String]) throws -> ChildProcess {
     try ChildProcess(
       Program.python.path(), [Program.script(rawValue)] + arguments, environment: ["PYTHONDONTWRITEBYTECODE": "1"])
   }

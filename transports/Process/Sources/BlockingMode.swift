@@ -34,8 +34,11 @@ final class BlockingModeHandler: ChannelDuplexHandler {
     let input: BlockingMode
     /// The output's mode; `nil` if both directions are one socket.
     let output: BlockingMode?
+    /// The settings of the terminal; `nil` if the input is none.
+    var terminal: TerminalMode?
 
     func restore() {
+      terminal?.restore()
       input.restore()
       output?.restore()
     }

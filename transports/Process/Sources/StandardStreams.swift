@@ -30,9 +30,10 @@ final class StandardStreams: Sendable {
   ///
   /// The old ones then read from /dev/null and write to standard error: no `print` may write into the link, and the link must
   /// end when its channel does.
-  func take() throws -> Taken {
-    let inputStatus = try check(input, "input")
-    let outputStatus = try check(output, "output")
+  /// - Parameter takesTerminals: whether a terminal may be the link, because the line layer runs on it.
+  func take(takesTerminals: Bool = false) throws -> Taken {
+    let inputStatus = try check(input, "input", takesTerminals)
+    let outputStatus = try check(output, "output", takesTerminals)
     try isTaken.withLock { isTaken in
       guard !isTaken else {
         throw unavailable("Standard input and output are in use as a link already: stdio: can only be given once.")
@@ -41,7 +42,8 @@ final class StandardStreams: Sendable {
     }
     let isOneSocket = inputStatus.kind == .socket && inputStatus.identity == outputStatus.identity
     let restorers = BlockingModeHandler.Restorers(
-      input: try BlockingMode(of: input), output: isOneSocket ? nil : try BlockingMode(of: output))
+      input: try BlockingMode(of: input), output: isOneSocket ? nil : try BlockingMode(of: output),
+      terminal: isatty(input) == 1 ? try TerminalMode(of: input) : nil)
     let movedInput = try duplicate(input)
     let movedOutput = try duplicate(output)
     let null = open("/dev/null", O_RDWR | O_CLOEXEC)
@@ -55,11 +57,12 @@ final class StandardStreams: Sendable {
     return Taken(kind: .oneSocket(movedInput), restorers: restorers)
   }
 
-  private func check(_ descriptor: CInt, _ name: String) throws -> FileStatus {
+  private func check(_ descriptor: CInt, _ name: String, _ takesTerminals: Bool) throws -> FileStatus {
     guard let status = try? FileStatus(of: descriptor) else {
       throw unavailable("Standard \(name) is closed: start this under a program that connects it, such as sshd.")
     }
     guard isatty(descriptor) == 0 else {
+      if takesTerminals { return status }
       throw unavailable(
         "Standard \(name) is a terminal, with no program at its other end: start this under sshd, inetd or exec:, or choose "
           + "another link.")

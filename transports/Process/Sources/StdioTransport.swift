@@ -9,6 +9,9 @@ import NIOPosix
 public struct StdioTransport: Transport {
   public let scheme = "stdio"
   public let forms = [AddressForm("stdio:", "the standard streams of this process")]
+  public let options = [
+    LinkOption("linger", "seconds without a session after which a gateway with line= ends; without it, it stays")
+  ]
   private let streams: StandardStreams
 
   /// Creates a transport for this process's streams. They can be used once, by whichever transport opens them first.
@@ -23,6 +26,10 @@ public struct StdioTransport: Transport {
   public func check(_ address: LinkAddress) throws {
     guard address.authority == nil, address.path.isEmpty else {
       throw BywayError(.invalidAddress, "\(address) has something after the colon: write only stdio:.")
+    }
+    guard let linger = address[option: "linger"] else { return }
+    guard let seconds = Int(linger), (1...86_400).contains(seconds), address[option: "line"] != nil else {
+      throw BywayError(.invalidAddress, "linger=\(linger) needs line=BAUD, and a number of seconds from 1 to 86400.")
     }
   }
 
@@ -39,7 +46,7 @@ public struct StdioTransport: Transport {
 
   private func open(_ address: LinkAddress, context: LinkContext, queue: ChannelQueue?) async throws -> any Channel {
     try check(address)
-    let taken = try streams.take()
+    let taken = try streams.take(takesTerminals: address[option: "line"] != nil)
     let initializer: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
       channel.eventLoop.makeCompletedFuture {
         try channel.pipeline.syncOperations.addHandler(BlockingModeHandler(taken.restorers))

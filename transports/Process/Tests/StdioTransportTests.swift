@@ -78,9 +78,30 @@ import TransportTestSupport
     for descriptor in [pair[1], input, output, copy] { close(descriptor) }
   }
 
-  @Test("the transport refuses a stdio: address with text after the colon")
-  func check() {
-    #expect(throws: BywayError.self) { try StdioTransport().check(LinkAddress("stdio:x")) }
+  @Test("with line=, a terminal is a link, and is raw until the link closes")
+  func terminal() async throws {
+    let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+    defer { close(terminal) }
+    let (input, output) = (try duplicate(terminal), try duplicate(terminal))
+    let transport = StdioTransport(streams: StandardStreams(input: input, output: output))
+    #expect(isCanonical(terminal))
+    let channel = try await transport.connect(to: LinkAddress("stdio:?line=115200"), context: .test())
+    #expect(!isCanonical(terminal))
+    try await channel.close().get()
+    #expect(isCanonical(terminal))
+    for descriptor in [input, output] { close(descriptor) }
+  }
+
+  private func isCanonical(_ terminal: CInt) -> Bool {
+    var settings = termios()
+    return tcgetattr(terminal, &settings) == 0 && settings.c_lflag & tcflag_t(ICANON | ECHO) != 0
+  }
+
+  @Test(
+    "the transport refuses a stdio: address with text after the colon, and linger= without line= or a number",
+    arguments: ["stdio:x", "stdio:?linger=5", "stdio:?line=9600&linger=0", "stdio:?line=9600&linger=soon"])
+  func check(_ address: String) {
+    #expect(throws: BywayError.self) { try StdioTransport().check(LinkAddress(address)) }
   }
 
   private func failure(_ input: CInt, _ output: CInt) async -> String? {

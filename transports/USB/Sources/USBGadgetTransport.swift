@@ -7,6 +7,10 @@ public import NIOCore
 /// of a gadget that the system has created.
 public struct USBGadgetTransport: Transport {
   public let scheme = "usb-gadget"
+  public let forms = [
+    AddressForm("usb-gadget:?name=NAME", "a gadget on the USB device port of this machine"),
+    AddressForm("usb-gadget:PATH", "a FunctionFS that the system has mounted"),
+  ]
   public let options = GadgetSettings.options
   let layout: GadgetLayout
 

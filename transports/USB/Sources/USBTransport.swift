@@ -9,6 +9,7 @@ public import NIOCore
 /// after each loss.
 public struct USBTransport: Transport {
   public let scheme = "usb"
+  public let forms = [AddressForm("usb:VID:PID[:SERIAL]", "a gadget or printer on a USB port of this machine")]
   public let options = USBPlace.options
   let list: USBDeviceList
 

@@ -40,7 +40,7 @@ extension [Link] {
     siblings: (any SiblingRules)?, logger: Logger
   ) -> any Upstream {
     let links = UpstreamLinks(
-      dialers: dialers, lines: filter(\.isLine).count, siblings: siblings)
+      dialers: dialers, lines: filter(\.isLine).count, hasConsoles: contains { $0.console != nil }, siblings: siblings)
     return links.makeUpstream(
       first?.framing ?? .http2, on: eventLoop, hop: hop, patience: patience, liveness: liveness, logger: logger)
   }
@@ -51,7 +51,11 @@ private struct UpstreamLinks {
   let dialers: [Dialer]
   /// How many of them go over lines.
   let lines: Int
+  let hasConsoles: Bool
   let siblings: (any SiblingRules)?
+
+  /// The time limit of a login at a console, which may take long on a slow machine.
+  private static let login = TimeAmount.seconds(45)
 
   func makeUpstream(
     _ framing: Link.Framing, on eventLoop: any EventLoop, hop: String?, patience: TimeAmount, liveness: Liveness?,
@@ -61,6 +65,10 @@ private struct UpstreamLinks {
     case .http1:
       var configuration = HTTP1Upstream.Configuration.defaults
       configuration.patience = patience
+      if hasConsoles {
+        configuration.connectTimeout = Self.login
+        if patience > .zero { configuration.patience = max(patience, Self.login) }
+      }
       configuration.siblings = siblings
       if lines > 0 {
         // A line has one session at a time, and a slow line makes each request slow.
@@ -73,6 +81,10 @@ private struct UpstreamLinks {
     case .http2:
       var configuration = HTTP2Upstream.Configuration.defaults
       configuration.patience = patience
+      if hasConsoles {
+        configuration.connectTimeout = Self.login
+        if patience > .zero { configuration.patience = max(patience, Self.login) }
+      }
       configuration.siblings = siblings
       configuration.farEnd = .gateway
       // A slow line makes each request slow.
