@@ -105,6 +105,8 @@ class Box:
                   ports.is_restored, shell, gateway, device)
             check("16550: a gateway that was stopped or killed starts again, and the proxy finds it",
                   ports.starts_again, gateway, proxy)
+        # Otherwise it would read what the next checks send.
+        gateway.end("KILL")
 
     def try_login(self):
         check, shell, device = self.report.check, self.shell, "/dev/ttyS1"

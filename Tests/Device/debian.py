@@ -65,7 +65,7 @@ def start_files(modules, payload):
     archive.add("dev/console", stat.S_IFCHR | 0o600, device=(5, 1))
     initramfs.add_program(archive, "bin/busybox", shutil.which("busybox") or "")
     archive.add("bin/sh", stat.S_IFLNK | 0o777, b"busybox")
-    initramfs.add_modules(archive, modules, MODULES)
+    initramfs.add_modules(archive, modules, MODULES, [])
     archive.add_file("init", HERE / "debian" / "init")
     archive.add_file("units/box-shell.service", HERE / "debian" / "box-shell.service")
     for name, path in payload.items():
