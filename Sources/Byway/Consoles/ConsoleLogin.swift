@@ -139,7 +139,8 @@ package struct ConsoleLogin {
     case .named: namedLook(at: now)
     case .passwordSent: passwordLook(at: now)
     case .testing: testLook(at: now)
-    case .starting: fail(.noShell(words: words))
+    // The shell has discarded what was typed before it was ready.
+    case .starting: if settings.isTerminal, text.hasNoAnswer { test(at: now) } else { fail(.noShell(words: words)) }
     case .listening: ask(at: now)
     case .over: break
     }

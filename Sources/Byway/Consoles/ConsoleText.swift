@@ -45,6 +45,12 @@ struct ConsoleText {
     return "$#>%".contains(line.last ?? " ") ? .shell : .other
   }
 
+  /// Whether there is no text but the prompt of a shell, and no echo before it.
+  var hasNoAnswer: Bool {
+    guard let words = words() else { return true }
+    return prompt == .shell && words == lastLine.visible
+  }
+
   /// The last lines of text for a message; `nil` if there is no text.
   func words(after start: Int = 0, limit: Int = 160) -> String? {
     let text = String(decoding: Self.plain(bytes.dropFirst(start)), as: UTF8.self)

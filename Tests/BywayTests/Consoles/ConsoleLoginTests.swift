@@ -79,6 +79,21 @@ import Testing
     #expect(rig.said() == "operator\r")
   }
 
+  @Test("a shell that discards the command before its prompt is asked again, and one that echoes it is not")
+  func discarded() throws {
+    let rig = try ConsoleRig()
+    rig.show("\r\n# ")
+    _ = rig.said()
+    rig.hear(ConsoleRig.mark("S") + "# ")
+    #expect(rig.said().contains("exec sh -c"))
+    rig.pass(milliseconds: 8001)
+    #expect(rig.ending == nil)
+    #expect(rig.said().contains(#"echo "BY""WAY-S-"#))
+    rig.hear(ConsoleRig.mark("S") + "# exec sh -c\r\nsh: not found\r\n# ")
+    rig.pass(milliseconds: 8001)
+    #expect(rig.ending != nil)
+  }
+
   @Test("a shell that is logged in already gets no name")
   func loggedIn() throws {
     let rig = try ConsoleRig()
