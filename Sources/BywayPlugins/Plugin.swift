@@ -86,7 +86,7 @@ package final class Plugin: Interceptor {
   private func respond(
     to request: Request, _ exchange: PluginExchange, on eventLoop: (any EventLoop)?
   ) async throws -> Response {
-    let (service, drain) = try await service(on: eventLoop)
+    let (service, entry) = try await enter(exchange, on: eventLoop)
     if let token = request.head.headerFields[.exchange], service.exchanges[token] != nil {
       state.withLock { $0.figures.failures[.loop, default: 0] += 1 }
       throw BywayError(
@@ -94,9 +94,6 @@ package final class Plugin: Interceptor {
         "The plugin \(settings.name) has sent a request to this hop itself, not to its next hop \(service.next).",
         processing: .none)
     }
-    let entry = service.exchanges.add(exchange)
-    // An earlier interceptor had the request while this one was removed.
-    if let drain { Task { await shutDown(within: drain) } }
     let sent = prepared(request, exchange, entry.token, service)
     let attempt = Task(executorPreference: service.executor) { try await service.client.send(sent) }
     exchange.watch(attempt, on: service.client.eventLoop)
@@ -111,6 +108,23 @@ package final class Plugin: Interceptor {
     try exchange.check(response.head.headerFields)
     for note in PluginNotes.take(from: &response.head.headerFields) { request.note(note, by: settings.name) }
     return Response(response.head, body: response.body.holding(entry))
+  }
+
+  /// Adds an exchange to the running ones. If the plugin was removed and is ending, it is started again after that: an earlier
+  /// interceptor had the request meanwhile.
+  private func enter(
+    _ exchange: PluginExchange, on eventLoop: (any EventLoop)?
+  ) async throws -> (PluginService, PluginExchanges.Entry) {
+    while true {
+      let (task, service, drain) = try await service(on: eventLoop)
+      if let entry = service.exchanges.add(exchange) {
+        if let drain { Task { await shutDown(within: drain) } }
+        return (service, entry)
+      }
+      await service.untilStopped()
+      try Task.checkCancellation()
+      forget(task)
+    }
   }
 
   /// Returns the request for the plugin.
@@ -182,7 +196,9 @@ package final class Plugin: Interceptor {
   }
 
   /// - Returns: The service. If the plugin was removed before this service was started, also the time for its exchanges.
-  private func service(on eventLoop: (any EventLoop)?) async throws -> (service: PluginService, drain: Duration?) {
+  private func service(
+    on eventLoop: (any EventLoop)?
+  ) async throws -> (task: Task<PluginService, any Error>, service: PluginService, drain: Duration?) {
     let (task, drain) = state.withLock { state in
       if let task = state.service { return (task, Duration?.none) }
       let started = Task { [place, settings] in
@@ -193,7 +209,7 @@ package final class Plugin: Interceptor {
       return (started, state.drain)
     }
     do {
-      return (try await task.value, drain)
+      return (task, try await task.value, drain)
     } catch {
       // The next request tries again.
       forget(task)

@@ -25,6 +25,7 @@ final class PluginExchanges: Sendable {
     var running: [String: PluginExchange] = [:]
     /// Those that wait for the end of all exchanges.
     var waiters: [AsyncStream<Void>.Continuation] = []
+    var isClosed = false
   }
 
   static let ended = BywayError(
@@ -34,14 +35,18 @@ final class PluginExchanges: Sendable {
 
   var count: Int { state.withLock(\.running.count) }
 
-  func add(_ exchange: PluginExchange) -> Entry {
+  /// - Returns: `nil` if the table is closed.
+  func add(_ exchange: PluginExchange) -> Entry? {
     // 128 bits of the system's generator, which nobody can guess.
     let token = [UInt64.random(in: .min ... .max), .random(in: .min ... .max)].map { number in
       let digits = String(number, radix: 16)
       return String(repeating: "0", count: 16 - digits.count) + digits
     }.joined()
-    state.withLock { $0.running[token] = exchange }
-    return Entry(token, exchange, self)
+    let isAdded = state.withLock { state in
+      if !state.isClosed { state.running[token] = exchange }
+      return !state.isClosed
+    }
+    return isAdded ? Entry(token, exchange, self) : nil
   }
 
   private func remove(_ token: String) {
@@ -52,6 +57,22 @@ final class PluginExchanges: Sendable {
       return state.waiters
     }
     for waiter in waiters { waiter.finish() }
+  }
+
+  /// Takes no more exchanges.
+  /// - Parameter onlyIfEmpty: whether it stays open while there are exchanges.
+  /// - Returns: whether it is closed.
+  @discardableResult
+  func close(onlyIfEmpty: Bool = false) -> Bool {
+    state.withLock { state in
+      if state.running.isEmpty || !onlyIfEmpty { state.isClosed = true }
+      return state.isClosed
+    }
+  }
+
+  /// Closes the table as soon as there are no exchanges, or returns when the task is cancelled.
+  func closeWhenEmpty() async {
+    while !close(onlyIfEmpty: true), !Task.isCancelled { await untilEmpty() }
   }
 
   /// Waits until there are none, or until the task is cancelled.

@@ -5,12 +5,20 @@ import BywayProxy
 import HTTPTypes
 import Logging
 import NIOCore
+import Synchronization
 
 /// The connections to a plugin, and the server at which it sends requests on.
 final class PluginService: Sendable {
+  private enum Stopping {
+    case awaited([AsyncStream<Void>.Continuation])
+    case stopped
+  }
+
   /// The maximum number of the plugin's connections to its next hop.
   private static let connectionLimit = 1024
   /// How long a program may take to end after each request to do so: the end of its input, SIGTERM, SIGKILL.
+  ///
+  /// A connection with a running exchange stays open, so such a program gets no end of its input before SIGTERM.
   private static let grace = Duration.seconds(2)
 
   let client: ExchangeClient
@@ -21,6 +29,7 @@ final class PluginService: Sendable {
   let programs: StartedPrograms
   private let upstream: OwnedUpstream
   private let acceptor: Acceptor
+  private let stopping = Mutex(Stopping.awaited([]))
 
   /// Listens at the next hop. The plugin is dialed by the first request.
   static func start(
@@ -102,10 +111,13 @@ final class PluginService: Sendable {
     get async { await upstream.status }
   }
 
-  /// Ends when all exchanges have ended, or when the time for that is over. Then the program ends.
+  /// Ends when all exchanges have ended, or when the time for that is over. Then the program ends. From that time on, it takes no
+  /// exchanges.
   func stop(within drain: Duration) async {
+    defer { noteStop() }
     upstream.retire()
-    await limited(drain) { [exchanges] in await exchanges.untilEmpty() }
+    await limited(drain) { [exchanges] in await exchanges.closeWhenEmpty() }
+    exchanges.close()
     await upstream.shutDown()
     await acceptor.stop(within: .zero)
     for signal in [nil, SIGTERM, SIGKILL] {
@@ -113,6 +125,25 @@ final class PluginService: Sendable {
       if let signal { programs.signal(signal) }
       await limited(Self.grace) { [programs] in await programs.untilNoneRuns() }
     }
+  }
+
+  /// Waits until it has stopped, or until the task is cancelled. ``stop(within:)`` limits the time.
+  func untilStopped() async {
+    let (end, waiter) = AsyncStream.makeStream(of: Void.self)
+    stopping.withLock { stopping in
+      guard case .awaited(let waiters) = stopping else { return waiter.finish() }
+      stopping = .awaited(waiters + [waiter])
+    }
+    for await _ in end {}
+  }
+
+  private func noteStop() {
+    let waiters = stopping.withLock { stopping in
+      guard case .awaited(let waiters) = stopping else { return [AsyncStream<Void>.Continuation]() }
+      stopping = .stopped
+      return waiters
+    }
+    for waiter in waiters { waiter.finish() }
   }
 
   private func limited(_ limit: Duration, _ wait: @escaping @Sendable () async -> Void) async {

@@ -570,6 +570,23 @@ import Testing
     await house.stop()
   }
 
+  @Test("a response that is a stream waits without being read", arguments: ["text/event-stream", "application/grpc"])
+  func streamedResponse(_ type: String) async throws {
+    let (pieces, more) = AsyncStream.makeStream(of: ByteBuffer.self)
+    more.yield(ByteBuffer(string: "data: 1\n\n"))
+    let house = try await house(Body(pieces), [.contentType: type])
+    try await breakpoint(house, #"{"on":"response"}"#)
+    let sent = try send(house)
+    try await waitForPause(house)
+    try await settled(for: .milliseconds(200)) { try await message(house, 1)["body"] }
+    let body = try await message(house, 1)["body"]
+    #expect(body?["bytes"] == 0 && body?["fixed"]?.text?.contains("stream") == true, "\(body ?? .null)")
+    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+    more.finish()
+    #expect(try await sent.value.text == "data: 1\n\n")
+    await house.stop()
+  }
+
   @Test("a field without a value keeps all of its values")
   func keptValues() async throws {
     let house = try await house()

@@ -229,6 +229,17 @@ import Testing
     #expect(try await text(continued.body) == "hello")
   }
 
+  @Test("the response to HEAD keeps its length, and loses it with a status without content")
+  func headResponses() async throws {
+    let given = Response(status: .ok, fields: [.contentLength: "12", .eTag: "\"1\""])
+    let message = try await paused(request(.head, [:], .empty), given)
+    for (status, length) in [(200, "12"), (404, "12"), (204, nil), (205, "0"), (304, nil)] {
+      let edited = try #require(response(in: try message.edited(["status": .number(status)], memory)))
+      #expect(edited.status.code == status && edited.fields[.contentLength] == length, "\(status)")
+      #expect(edited.fields[.eTag] == "\"1\"" && edited.body.isKnownEmpty)
+    }
+  }
+
   @Test("an answer has a media type only if it has a body, and the user's if there is one")
   func answers() async throws {
     let message = try await paused(request())

@@ -47,7 +47,7 @@ import Testing
     let next = Next([][...]) { _ in Response(status: .ok) }
     let request = try Request(url: "http://device/")
     let exchanges = PluginExchanges()
-    func add() -> PluginExchanges.Entry {
+    func add() -> PluginExchanges.Entry? {
       exchanges.add(PluginExchange(request, next: next, PluginSettings(name: "busy")))
     }
     var long: PluginExchanges.Entry? = add()

@@ -12,7 +12,8 @@ import Testing
   /// Adds an exchange whose next hop answers with a text.
   private func add(_ text: String = "") throws -> PluginExchanges.Entry {
     let next = Next([][...]) { _ in Response(status: .ok, body: Body(text)) }
-    return exchanges.add(PluginExchange(try Request(url: "http://device/"), next: next, PluginSettings(name: "busy")))
+    let request = try Request(url: "http://device/")
+    return try #require(exchanges.add(PluginExchange(request, next: next, PluginSettings(name: "busy"))))
   }
 
   private func answer(to token: String?) async throws -> String {
@@ -53,6 +54,31 @@ import Testing
     }
     #expect(tokens.allSatisfy { $0.utf8.count == 32 && $0.allSatisfy { "0123456789abcdef".contains($0) } })
     withExtendedLifetime(entries) {}
+  }
+
+  @Test("the table closes when its last exchange has ended and not before, or at once, and takes no more exchanges")
+  func closing() async throws {
+    var entry: PluginExchanges.Entry? = try add("first")
+    let token = try #require(entry).token
+    let cancelled = Task { await exchanges.closeWhenEmpty() }
+    cancelled.cancel()
+    await cancelled.value
+    #expect(!exchanges.close(onlyIfEmpty: true))
+    var second: PluginExchanges.Entry? = try add()
+    let closed = Task { await exchanges.closeWhenEmpty() }
+    withExtendedLifetime(second) {}
+    second = nil
+    #expect(try await answer(to: token) == "first" && exchanges.count == 1)
+    withExtendedLifetime(entry) {}
+    entry = nil
+    await closed.value
+    let next = Next([][...]) { _ in Response(status: .ok) }
+    let exchange = PluginExchange(try Request(url: "http://device/"), next: next, PluginSettings(name: "busy"))
+    #expect(exchanges.add(exchange) == nil && exchanges.count == 0 && exchanges.close(onlyIfEmpty: true))
+    // Without a condition, running exchanges stay valid.
+    let others = PluginExchanges()
+    let running = try #require(others.add(exchange))
+    #expect(others.close() && others.add(exchange) == nil && others.count == 1 && others[running.token] != nil)
   }
 
   @Test("the end of the last exchange ends all waits for it, and a cancelled wait ends by itself")

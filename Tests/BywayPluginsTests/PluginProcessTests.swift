@@ -168,6 +168,39 @@ import Testing
     await rig.stop()
   }
 
+  @Test("requests that arrive while a removed plugin ends wait for that, and start it again")
+  func lateWhileEnding() async throws {
+    let folder = try TemporaryFolder()
+    // The program continues after the end of its input, until the test lets it end.
+    let file = try folder.write(
+      """
+      echo x >> \(folder["start"])
+      while IFS= read -r line; do
+        [ "$line" = "$(printf '\\r')" ] && printf 'HTTP/1.1 200 OK\\r\\ncontent-length: 0\\r\\n\\r\\n'
+      done
+      echo x >> \(folder["end"])
+      while ! [ -e \(folder["go"]) ]; do sleep 0.02; done
+
+      """, to: "program.sh")
+    let rig = try await PluginRig(["exec:/bin/sh \(file)?http=1.1"], in: folder) { _ in Response(status: .notFound) }
+    let plugin = rig.plugins[0]
+    #expect(try await rig.client.get("http://device/").status == 200)
+    let end = Task { await plugin.shutDown(within: .seconds(600)) }
+    #expect(try await eventually { Self.lines(of: "end", in: folder) == 1 })
+    let responses = (1...3).map { _ in Task { try await rig.client.get("http://device/").status } }
+    #expect(try await eventually { await plugin.status.figures.requests == 4 })
+    // A client that leaves does not end the wait of the others.
+    responses[2].cancel()
+    #expect(Self.lines(of: "start", in: folder) == 1)
+    try folder.write("", to: "go")
+    for response in responses.dropLast() { #expect(try await response.value == 200) }
+    await end.value
+    #expect(await plugin.status.figures.failures.isEmpty)
+    #expect(try await eventually { await plugin.status.processIDs.isEmpty })
+    #expect(try await eventually { !folder.names.contains("next-0.sock") })
+    await rig.stop()
+  }
+
   @Test("without start=now, a program that has ended is not started before the next request")
   func notRestarted() async throws {
     let folder = try TemporaryFolder()
@@ -334,11 +367,14 @@ import Testing
       return try await hops.forward(request)
     }
     let rig = try await PluginRig([plugin.address], in: folder) { _ in Response(status: .ok) }
+    let count = RequestCount()
     let next = Next([rig.plugins[0]]) { request in
       request.onInformational?(HTTPResponse(status: .earlyHints))
+      // A final response that comes at once could overtake it.
+      let hasCome = passes ? try await eventually { count.count == 1 } : true
+      #expect(hasCome)
       return Response(status: .ok)
     }
-    let count = RequestCount()
     var request = try Request(url: "http://device/")
     request.onInformational = { if $0.status == .earlyHints { count.add() } }
     #expect(try await next(request).status == .ok)
