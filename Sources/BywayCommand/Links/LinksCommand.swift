@@ -4,19 +4,18 @@ import NIOCore
 
 /// `byway links`
 struct LinksCommand: AsyncParsableCommand {
-  static var configuration: CommandConfiguration {
-    CommandConfiguration(
-      commandName: "links",
-      abstract: "Lists the links that have been given a name.",
-      discussion: """
-        Names are lines of "name = address" in ~/.config/byway/links and /etc/byway/links, and stand for the address after \
-        --link and in BYWAY_LINK. Each line has the name, the address, and what is known about the link without opening it.
+  /// Made once, because the parser reads the configuration of all commands many times.
+  static let configuration = CommandConfiguration(
+    commandName: "links",
+    abstract: "Lists the links that have been given a name.",
+    discussion: """
+      Names are lines of "name = address" in ~/.config/byway/links and /etc/byway/links, and stand for the address after \
+      --link and in BYWAY_LINK. Each line has the name, the address, and what is known about the link without opening it.
 
-        Addresses have these forms:
+      Addresses have these forms:
 
-        \(CommandContext.transports.formList)
-        """)
-  }
+      \(CommandContext.transports.formList)
+      """)
 
   @Flag(help: "Open each link, and show how long a round trip takes or why it fails.")
   var ping = false
@@ -40,11 +39,12 @@ struct LinksCommand: AsyncParsableCommand {
 }
 
 extension TransportRegistry {
-  /// A line for each form of an address.
+  /// A line for each form of an address, all of which are ASCII.
   fileprivate var formList: String {
-    var lines = TextColumns.lines(forms.map { ["  \($0.pattern)", $0.meaning] })
-    lines.removeLast(lines.isEmpty ? 0 : 1)
-    return lines
+    let width = forms.map(\.pattern.utf8.count).max() ?? 0
+    return forms.map { form in
+      "  \(form.pattern)\(String(repeating: " ", count: width - form.pattern.utf8.count))  \(form.meaning)"
+    }.joined(separator: "\n")
   }
 
   /// Returns a row for each option of a scheme, with those of every link last.
