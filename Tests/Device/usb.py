@@ -100,7 +100,7 @@ def outlives_gateway(shell, gateway, page):
 
 def outlives_proxy(shell, page):
     """Checks that the interface has one user, and is free again when that one was killed in a transfer."""
-    command = f"byway request --link {LINK} -o /tmp/usb http://localhost/large"
+    command = f"byway request --link {LINK} -o /tmp/usb http://localhost/cgi-bin/endless"
     process = shell.run(f"rm -f /tmp/usb*; {command} >/tmp/killed.log 2>&1 & echo $!").strip()
     wait_for(shell, "[ $(wc -c </tmp/usb.part) -gt 100000 ]", 20)
     text = request(shell, "http://localhost/", check=False)
@@ -155,8 +155,9 @@ def has_several_links(shell, page):
     for link in links:
         expect(page.decode().strip() in request(shell, "http://localhost/", link=link), f"no page over {link}")
     # Without a number, a request takes the interface that is free.
+    shell.run("rm -f /tmp/usb*")
     proxy = shell.run(
-        f"byway request --link '{links[0]}' -o /tmp/usb http://localhost/large >/tmp/first.log 2>&1 & echo $!").strip()
+        f"byway request --link '{links[0]}' -o /tmp/usb http://localhost/cgi-bin/endless >/tmp/first.log 2>&1 & echo $!").strip()
     wait_for(shell, "[ $(wc -c </tmp/usb.part) -gt 1000 ]", 20)
     expect(page.decode().strip() in request(shell, "http://localhost/", link="usb:1d6b:0105"), "no page over a free interface")
     shell.run(f"kill {proxy}")
