@@ -61,14 +61,13 @@ private struct UpstreamLinks {
     _ framing: Link.Framing, on eventLoop: any EventLoop, hop: String?, patience: TimeAmount, liveness: Liveness?,
     logger: Logger
   ) -> any Upstream {
+    // Without patience, a request does not wait for a login either.
+    let patience = hasConsoles && patience > .zero ? max(patience, Self.login) : patience
     switch framing {
     case .http1:
       var configuration = HTTP1Upstream.Configuration.defaults
       configuration.patience = patience
-      if hasConsoles {
-        configuration.connectTimeout = Self.login
-        if patience > .zero { configuration.patience = max(patience, Self.login) }
-      }
+      if hasConsoles { configuration.connectTimeout = Self.login }
       configuration.siblings = siblings
       if lines > 0 {
         // A line has one session at a time, and a slow line makes each request slow.
@@ -81,10 +80,7 @@ private struct UpstreamLinks {
     case .http2:
       var configuration = HTTP2Upstream.Configuration.defaults
       configuration.patience = patience
-      if hasConsoles {
-        configuration.connectTimeout = Self.login
-        if patience > .zero { configuration.patience = max(patience, Self.login) }
-      }
+      if hasConsoles { configuration.connectTimeout = Self.login }
       configuration.siblings = siblings
       configuration.farEnd = .gateway
       // A slow line makes each request slow.
