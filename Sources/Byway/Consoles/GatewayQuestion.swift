@@ -3,7 +3,7 @@ import BywayLineLayer
 /// The question whether a gateway listens on a line, and the frames that answer it.
 ///
 /// A listener answers with HELLO whether or not it has a session, and forgets the question (docs/wire-protocol.md, section 3).
-struct GatewayQuestion {
+package struct GatewayQuestion {
   /// Characters that a terminal obeys: those that end, stop or quit a program, stop the output, or quote the next one.
   private static let obeyed: [UInt8] = [0x03, 0x04, 0x11, 0x12, 0x13, 0x16, 0x1A, 0x1C]
   /// No expected frame is longer.
@@ -21,7 +21,8 @@ struct GatewayQuestion {
     bytes = frames.first { frame in !frame.contains { Self.obeyed.contains($0) } } ?? Self.frame(session: 0x6162_6364)
   }
 
-  private static func frame(session: UInt32) -> [UInt8] {
+  /// Returns the frame for a session, with a delimiter before it because the line was silent.
+  package static func frame(session: UInt32) -> [UInt8] {
     var scratch: [UInt8] = []
     var bytes: [UInt8] = [0]
     let configuration = LineLayerConfiguration.defaults
