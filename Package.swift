@@ -77,6 +77,12 @@ let package = Package(
     .library(name: "BywayTesting", targets: ["BywayTesting", "BywayLineDevices", "BywayLineEmulation"]),
     .executable(name: "byway", targets: ["byway"]),
   ],
+  // Parts of the command that need a C library of the system. A program that uses the libraries depends on the transports that it needs.
+  traits: [
+    .default(enabledTraits: ["Serial", "SSH"]),
+    .trait(name: "Serial", description: "The command has links of serial:, which need libserialport."),
+    .trait(name: "SSH", description: "The command has links of ssh:, which need libssh2."),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
@@ -245,7 +251,9 @@ let package = Package(
     .executableTarget(
       name: "byway",
       dependencies: [
-        "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport", "SerialTransport", "SSHTransport",
+        "Byway", "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport",
+        .target(name: "SerialTransport", condition: .when(traits: ["Serial"])),
+        .target(name: "SSHTransport", condition: .when(traits: ["SSH"])),
         "LoopbackTransport", "DescriptorTransport", "VSockTransport", "WebSocketTransport",
         "VirtioTransport", "CANTransport", "MQTTTransport", "USBTransport",
       ],

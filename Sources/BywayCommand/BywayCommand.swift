@@ -11,13 +11,14 @@ import BywayLibC
 ///     }
 public enum BywayCommand {
   /// Runs the command that the process was started with, and ends the process with its exit status.
-  public static func run(transports: [any Transport]) async -> Never {
+  /// - Parameter omitted: the schemes that this build lacks, each with a sentence that says what to do.
+  public static func run(transports: [any Transport], omitted: [String: String] = [:]) async -> Never {
     // If a reader has gone away, one write fails; the process must not end.
     signal(SIGPIPE, SIG_IGN)
     Advice.use(AdviceText.of)
     ConsolePasswords.takeFromEnvironment()
     let arguments = Array(CommandLine.arguments.dropFirst())
-    exit(await status(of: arguments, transports: TransportRegistry(transports)).rawValue)
+    exit(await status(of: arguments, transports: TransportRegistry(transports, omitted: omitted)).rawValue)
   }
 
   /// Runs a command and returns its exit status. Reports an error in one line on standard error.

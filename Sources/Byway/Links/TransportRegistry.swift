@@ -5,10 +5,13 @@ import BywayPrimitives
 /// An immutable value, safe on any thread.
 public struct TransportRegistry: Sendable {
   private let transports: [String: any Transport]
+  private let omitted: [String: String]
 
   /// If two transports have the same scheme, the later one is used.
-  public init(_ transports: [any Transport]) {
+  /// - Parameter omitted: the schemes that this build of the program lacks, each with a sentence that says what to do.
+  public init(_ transports: [any Transport], omitted: [String: String] = [:]) {
     self.transports = Dictionary(transports.map { ($0.scheme, $0) }, uniquingKeysWith: { $1 })
+    self.omitted = omitted
   }
 
   /// The known schemes, sorted.
@@ -25,7 +28,10 @@ public struct TransportRegistry: Sendable {
   }
 
   private func unknown(_ scheme: String) -> BywayError {
-    BywayError(.unknownScheme, "Unknown link scheme \"\(scheme)\".\(Spelling.hint(for: scheme, among: schemes))")
+    if let advice = omitted[scheme.lowercased()] {
+      return BywayError(.unknownScheme, "This program was built without links of \(scheme.lowercased()):. \(advice)")
+    }
+    return BywayError(.unknownScheme, "Unknown link scheme \"\(scheme)\".\(Spelling.hint(for: scheme, among: schemes))")
   }
 
   func transport(_ scheme: String) -> (any Transport)? { transports[scheme] }
