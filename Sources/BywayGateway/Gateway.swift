@@ -3,7 +3,7 @@ package import BywayLineLayer
 public import NIOCore
 public import NIOPosix
 
-/// A gateway on the device: accepts HTTP/2 on its links and forwards each request to the origin.
+/// A gateway on the device: accepts HTTP/2 and HTTP/1.1 on its links, and forwards each request to the origin.
 ///
 /// Safe on any thread. Owns its listeners and every connection until ``stop(within:)`` returns.
 public final class Gateway: Sendable {
@@ -40,8 +40,8 @@ public final class Gateway: Sendable {
     acceptor = Acceptor(
       group: group, limit: ConnectionLimit(configuration.maximumConnections), logger: configuration.logger
     ) { channel, link, logger in
-      HTTP2ServerConnection.start(
-        on: channel, handler: rules.handler(on: channel.eventLoop),
+      try IngressConnection.start(
+        on: channel, at: .link, handler: rules.handler(on: channel.eventLoop),
         configuration: rules.server(link, of: channel, logger))
     }
   }

@@ -34,9 +34,18 @@ import TransportTestSupport
     #expect(report.expects(nil), "\(report.json)")
   }
 
-  @Test("the doctor blames the link's option http=1.1, not the gateway")
-  func wrongFraming() async throws {
+  @Test("the doctor reports a gateway as sound that is asked with http=1.1")
+  func http1() async throws {
     let report = try await examineGateway("?http=1.1")
+    #expect(report.expects(nil), "\(report.json)")
+  }
+
+  @Test("the doctor blames the link's option http=1.1, not a server that speaks HTTP/2")
+  func wrongFraming() async throws {
+    // An empty SETTINGS (RFC 9113 §6.5).
+    let server = try await WordyServer("\0\0\0\u{4}\0\0\0\0\0")
+    let report = try await examine("127.0.0.1:\(server.port)?http=1.1")
+    await server.stop()
     #expect(report.expects(.wrongScheme) && report.line.contains("leave out http=1.1"), "\(report.json)")
   }
 

@@ -24,7 +24,7 @@ extension Interop {
       Case(attack: "large-frame", ends: { $0.goaway == 6 }),
       Case(attack: "overflow-window-update", ends: { $0.goaway == 3 }),
       Case(attack: "garbage-preface", ends: { $0.closed && $0.seconds < 5 }),
-      Case(attack: "http1-instead", ends: { $0.closed && $0.seconds < 5 }),
+      Case(attack: "http1-nonsense", ends: { $0.closed && $0.seconds < 5 }),
     ]
 
     static let refused: [Case] = [

@@ -312,8 +312,9 @@ def garbage_preface(raw, options):
 
 
 @attack
-def http1_instead(raw, options):
-    raw.send(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+def http1_nonsense(raw, options):
+    """Begins as HTTP/1.1 does, and continues with a field without a name."""
+    raw.send(b"GET / HTTP/1.1\r\n: localhost\r\n\r\n")
 
 
 @attack

@@ -1,4 +1,3 @@
-package import Byway
 import BywayHTTPWire
 package import NIOCore
 
@@ -9,26 +8,40 @@ package import NIOCore
 package final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, ServedConnection {
   package typealias InboundIn = ByteBuffer
 
+  /// What the connection arrives at, which decides how bytes of neither version are answered.
+  package enum Place: Sendable {
+    /// A port for any client. Such bytes get a response of HTTP/1.1 with status 400.
+    case port
+    /// A link. Such bytes end it, with an error that names what the far end may be.
+    case link
+  }
+
   private let channel: any Channel
+  private let place: Place
   private let handler: any ExchangeHandler
   private let configuration: ServerConfiguration
   private var received = ByteBuffer()
   private var connection: (any ServedConnection)?
   private var timer: Scheduled<Void>?
   private var isDraining = false
+  /// Why it has ended before its version was known.
+  private var ending: Farewell?
   private let beginning = NIODeadline.now()
 
   package static func start(
-    on channel: any Channel, handler: any ExchangeHandler, configuration: ServerConfiguration
+    on channel: any Channel, at place: Place = .port, handler: any ExchangeHandler, configuration: ServerConfiguration
   ) throws -> IngressConnection {
-    let connection = IngressConnection(channel, handler, configuration)
+    let connection = IngressConnection(channel, place, handler, configuration)
     try channel.pipeline.syncOperations.addHandler(connection)
     channel.startReading()
     return connection
   }
 
-  private init(_ channel: any Channel, _ handler: any ExchangeHandler, _ configuration: ServerConfiguration) {
+  private init(
+    _ channel: any Channel, _ place: Place, _ handler: any ExchangeHandler, _ configuration: ServerConfiguration
+  ) {
     self.channel = channel
+    self.place = place
     self.handler = handler
     self.configuration = configuration
   }
@@ -40,6 +53,8 @@ package final class IngressConnection: ChannelInboundHandler, RemovableChannelHa
   package var idleSince: NIODeadline? {
     if let connection { connection.idleSince } else { beginning }
   }
+
+  package var farewell: Farewell? { connection?.farewell ?? ending }
 
   package func closeIdle() {
     if let connection { connection.closeIdle() } else { channel.close(promise: nil) }
@@ -58,12 +73,18 @@ package final class IngressConnection: ChannelInboundHandler, RemovableChannelHa
   // MARK: ChannelInboundHandler
 
   package func handlerAdded(context: ChannelHandlerContext) {
-    let channel = context.channel
-    timer = context.eventLoop.scheduleTask(in: configuration.timeouts.idle) { channel.close(promise: nil) }
+    let patience = place == .port ? configuration.timeouts.idle : configuration.http2.timeouts.settings
+    let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+    timer = context.eventLoop.scheduleTask(in: patience) { bound.value.stayedSilent(for: patience) }
   }
 
   package func handlerRemoved(context: ChannelHandlerContext) {
     timer?.cancel()
+  }
+
+  private func stayedSilent(for patience: TimeAmount) {
+    ending = .failed("The far end sent no request within \(patience.nanoseconds / 1_000_000_000) s.")
+    channel.close(promise: nil)
   }
 
   package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -72,14 +93,24 @@ package final class IngressConnection: ChannelInboundHandler, RemovableChannelHa
       return
     }
     received.writeImmutableBuffer(unwrapInboundIn(data))
-    let beginning = received.readableBytesView.prefix(ClientPreface.bytes.count)
-    guard ClientPreface.bytes.starts(with: beginning) else { return start(isHTTP2: false, context) }
-    if beginning.count == ClientPreface.bytes.count { start(isHTTP2: true, context) }
+    switch FirstBytes(received.readableBytesView) {
+    case .partOfPreface: break
+    case .preface: start(isHTTP2: true, context)
+    case .partOfMethod: if place == .port { start(isHTTP2: false, context) }
+    case .method: start(isHTTP2: false, context)
+    case .neither: start(isHTTP2: place == .link, context)
+    }
+  }
+
+  package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    guard connection == nil, place == .link else { return context.fireErrorCaught(error) }
+    ending = Farewell(error)
+    context.close(promise: nil)
   }
 
   package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     let isEnd = (event as? ChannelEvent) == .inputClosed
-    if isEnd, connection == nil { start(isHTTP2: false, context) }
+    if isEnd, connection == nil { start(isHTTP2: place == .link, context) }
     context.fireUserInboundEventTriggered(event)
     if isEnd { stepAside(context) }
   }

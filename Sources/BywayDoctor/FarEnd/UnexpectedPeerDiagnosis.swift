@@ -19,7 +19,7 @@ extension Diagnosis {
   private init(_ words: UnexpectedBytes, _ error: BywayError, _ link: Link) {
     let address = link.address
     if words.isHTTP2, link.framing == .http1 {
-      self.init(.wrongScheme, "A gateway or another HTTP/2 server answers: leave out http=1.1.")
+      self.init(.wrongScheme, "An HTTP/2 server answers: leave out http=1.1.")
       return
     }
     switch words.unexpectedPeer {
