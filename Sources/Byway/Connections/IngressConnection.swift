@@ -8,7 +8,7 @@ package import NIOCore
 package final class IngressConnection: ChannelInboundHandler, RemovableChannelHandler, ServedConnection {
   package typealias InboundIn = ByteBuffer
 
-  /// What the connection arrives at, which decides how bytes of neither version are answered.
+  /// The place where the connection arrives: it decides how bytes of neither version are answered.
   package enum Place: Sendable {
     /// A port for any client. Such bytes get a response of HTTP/1.1 with status 400.
     case port

@@ -50,6 +50,22 @@ extension SerialEndToEnd {
       await end.stop()
     }
 
+    @Test("a gateway serves HTTP/1.1 on a line, and continues a transfer after errors")
+    func gateway() async throws {
+      let origin = try await OriginServer()
+      let line = try SerialLine(LineConfiguration(baud: 921_600, faults: [BitFlips(rate: 1e-5)]))
+      let gateway = try await SerialPassage.gateway(on: line.far, to: origin)
+      let proxy = try await BywayProcess.proxy(["--link", line.near + "&http=1.1", "--listen", "127.0.0.1:0"])
+      let url = try proxy.url
+      let direct = try await Curl.fetch("http://\(origin.endpoint)/bytes?size=100000")
+      let body = try await Curl.fetch(["\(url)/bytes?size=100000"], within: .seconds(60))
+      #expect(body.status == 200 && body.body == direct.body)
+      #expect(try await Curl.fetch(url + "/").text == "hello, byway\n")
+      await proxy.process.stop()
+      await gateway.process.stop()
+      await origin.stop()
+    }
+
     @Test("requests of all methods share the one session of a line")
     func posts() async throws {
       struct Echo: Decodable {
