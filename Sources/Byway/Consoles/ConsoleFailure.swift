@@ -1,5 +1,5 @@
 /// The reason why no gateway was reached through a console.
-package enum ConsoleFailure: Error, Equatable, Sendable {
+package enum ConsoleFailure: Error, Equatable, LinkEvidence {
   /// Silence, without even an echo.
   case silent
   /// A login is asked for, and the address names no user.

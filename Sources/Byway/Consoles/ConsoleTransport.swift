@@ -1,4 +1,4 @@
-package import NIOCore
+import NIOCore
 
 /// Adds the login at a console to a transport: its channels lead to the gateway that the login has found or started.
 struct ConsoleTransport: Transport {
@@ -44,18 +44,5 @@ struct ConsoleTransport: Transport {
     throw BywayError(
       .linkUnavailable, "\(address) logs in, and so cannot listen: leave out login= and shell= at the listening end.",
       processing: .none)
-  }
-}
-
-extension Link {
-  /// Returns a channel to a shell at the far end that runs each line, without prompts and without an echo.
-  /// - Throws: ``BywayError``.
-  package func openShell(_ context: LinkContext) async throws -> any Channel {
-    guard let console else {
-      throw BywayError(
-        .invalidAddress, "\(address) has no shell: add login=USER, or shell=byway if a shell answers without a login.")
-    }
-    return try await ConsoleTransport(base: medium, settings: console, goal: .commands)
-      .connect(to: address, context: context)
   }
 }

@@ -98,7 +98,7 @@ public struct BywayError: Error, Sendable {
   package var isLasting: Bool {
     switch diagnosis?.fault {
     case .noProgram, .notExecutable: true
-    default: (evidence as? ConsoleFailure)?.isLasting ?? false
+    default: (evidence as? any LinkEvidence)?.isLasting ?? false
     }
   }
   /// A reference, so that errors stay small.

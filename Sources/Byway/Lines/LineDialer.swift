@@ -10,10 +10,10 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
 
   /// The pause between two attempts to open a lost line.
   private static let pause = TimeAmount.milliseconds(200)
-  /// The time limit of one attempt.
-  private var patience: TimeAmount { base is ConsoleTransport ? .seconds(30) : .seconds(5) }
 
   private let base: any Transport
+  /// The time limit of one attempt.
+  private let attempt: TimeAmount
   private let driver: LineDriver
   private let logger: Logger
   /// The counters from earlier sessions.
@@ -28,9 +28,11 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
   private var eventLoop: any EventLoop { driver.eventLoop }
 
   init(
-    _ layer: LineLayer, base: any Transport, address: LinkAddress, on eventLoop: any EventLoop, context: LinkContext
+    _ layer: LineLayer, base: any Transport, address: LinkAddress, attempt: TimeAmount, on eventLoop: any EventLoop,
+    context: LinkContext
   ) {
     self.base = base
+    self.attempt = attempt
     logger = context.logger
     peer = context.peer
     before = layer.statistics
@@ -64,15 +66,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
 
   func sessionOpened(_ channel: StreamChannel) {
     guard let opened = opened.take() else { return }
-    channel.prepareForHandover().assumeIsolated().whenComplete { result in
-      if case .failure(let error) = result {
-        // No owner gets the channel, and the line would stay in use.
-        self.driver.abort()
-        return opened.fail(error)
-      }
-      channel.activate()
-      opened.succeed(channel)
-    }
+    channel.handOver(to: opened) { self.driver.abort() }
   }
 
   func sessionEnded(_ end: SessionEnd) -> EventLoopFuture<Void> {
@@ -90,7 +84,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
 
   func lineLost() {
     guard !isOver else { return }
-    let deadline = NIODeadline.now() + patience
+    let deadline = NIODeadline.now() + attempt
     eventLoop.makeFutureWithTask { [base, address, eventLoop, logger] in
       try await base.connect(
         to: address, context: LinkContext(group: eventLoop, logger: logger, deadline: deadline))

@@ -10,6 +10,8 @@ struct LineTransport: Transport {
   let base: any Transport
   let properties: LineProperties
   var times = LineLayerConfiguration.defaults
+  /// The time limit of one attempt to reopen a lost line.
+  var attempt = TimeAmount.seconds(5)
 
   var scheme: String { base.scheme }
   var options: [LinkOption] { base.options }
@@ -29,7 +31,8 @@ struct LineTransport: Transport {
     let layer =
       try KnownLines.take(address)
       ?? LineLayer(.dialer, configuration: configuration(of: address), at: NIODeadline.now().uptimeNanoseconds)
-    let dialer = LineDialer(layer, base: base, address: address, on: eventLoop, context: context)
+    let dialer = LineDialer(
+      layer, base: base, address: address, attempt: attempt, on: eventLoop, context: context)
     return try await dialer.open(by: context.deadline)
   }
 

@@ -29,12 +29,6 @@ public struct Link: Sendable {
   /// `nil`: the default of this end's role. A gateway listens, all others dial.
   public let opening: Opening?
 
-  /// The transport that opens it; for a line, including the line layer, and for a console, including the login.
-  public var transport: any Transport {
-    let base: any Transport = if let console { ConsoleTransport(base: medium, settings: console) } else { medium }
-    return if let line { LineTransport(base: base, properties: line) } else { base }
-  }
-
   /// Returns the same link over another transport of its scheme.
   package func replacing(medium: any Transport) -> Link {
     var link = self

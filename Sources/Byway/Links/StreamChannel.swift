@@ -171,6 +171,19 @@ package final class StreamChannel: Channel, @unchecked Sendable {
     readIfWanted()
   }
 
+  /// Activates the channel, and gives it to its owner.
+  /// - Parameter abort: ends the carrier if the channel cannot be prepared. No owner gets it then, and the medium would stay in use.
+  package func handOver(to owner: EventLoopPromise<any Channel>, orElse abort: @escaping () -> Void) {
+    prepareForHandover().assumeIsolated().whenComplete { result in
+      if case .failure(let error) = result {
+        abort()
+        return owner.fail(error)
+      }
+      self.activate()
+      owner.succeed(self)
+    }
+  }
+
   package func deliver(_ bytes: ByteBuffer) {
     guard isActive, closing != .both else { return consumedUnread(bytes.readableBytes) }
     inbound.keep(bytes)

@@ -180,14 +180,7 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
   func sessionOpened(_ channel: StreamChannel) {
     guard let opened = opened.take() else { return }
     session = channel
-    channel.prepareForHandover().assumeIsolated().whenComplete { result in
-      if case .failure(let error) = result {
-        self.driver.abort()
-        return opened.fail(error)
-      }
-      channel.activate()
-      opened.succeed(channel)
-    }
+    channel.handOver(to: opened) { self.driver.abort() }
   }
 
   func sessionEnded(_ end: SessionEnd) -> EventLoopFuture<Void> {
