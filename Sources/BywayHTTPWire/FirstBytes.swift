@@ -1,4 +1,4 @@
-/// What the first bytes of a client tell of its HTTP version.
+/// The HTTP version of a client, as far as its first bytes tell it.
 package enum FirstBytes: Sendable, Equatable {
   /// The beginning of HTTP/2's preface, or nothing yet.
   case partOfPreface

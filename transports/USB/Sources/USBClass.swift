@@ -1,6 +1,6 @@
 import BywayPrimitives
 
-/// What an interface is for: its class, subclass and protocol numbers.
+/// The purpose of an interface: its class, subclass and protocol numbers.
 struct USBClass: Sendable, Hashable {
   /// A link of this project: a vendor's class, with subclass `H` for HTTP and the version of the line protocol.
   static let link = USBClass(kind: 0xFF, subclass: 0x48, version: 0x01)
