@@ -534,7 +534,7 @@ let package = Package(
       "EndToEndTests",
       [
         "Byway", "BywayLineDevices", "BywayLineEmulation", "BywayLineLayer", "SerialTransport", "TestPeers", "byway",
-        "TestTools",
+        "TestTools", "TestWire",
         nioCore, nioPosix, logging,
       ]),
     tests(

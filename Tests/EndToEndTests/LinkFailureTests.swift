@@ -5,9 +5,11 @@ import Testing
 extension EndToEnd {
   /// Links that break, have no peer or carry another protocol, and clients that disconnect.
   @Suite("Failures of the link") struct LinkFailureTests {
-    @Test("a gateway killed within a download is an error, and its successor is used")
-    func killedGateway() async throws {
-      let passage = try await Passage(over: .unix)
+    @Test(
+      "a gateway killed within a download is an error, and its successor is used",
+      arguments: [LinkKind.unix, .tcp, .sshSocket])
+    func killedGateway(_ kind: LinkKind) async throws {
+      let passage = try await Passage(over: kind)
       let body = passage.folder["body"]
       let download = try ChildProcess(
         Program.curl.path(), ["-q", "-sS", "--limit-rate", "20M", "-o", body, passage.url + "/bytes?size=1000000000"])
@@ -16,7 +18,8 @@ extension EndToEnd {
       let exit = await download.waitForExit(within: .seconds(10))
       #expect(exit == .code(18) || exit == .code(56))
 
-      let next = try await BywayProcess.gateway(["--link", passage.link, "--origin", "\(passage.origin.endpoint)"])
+      let address = kind == .sshSocket ? "unix:\(passage.folder["l"])" : passage.link
+      let next = try await BywayProcess.gateway(["--link", address, "--origin", "\(passage.origin.endpoint)"])
       #expect(try await Curl.fetch(passage.url + "/").text == "hello, byway\n")
       await next.process.stop()
       await passage.stop()
