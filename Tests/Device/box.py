@@ -9,10 +9,12 @@ import doctor
 import initramfs
 import login
 import ports
+import streams
 import traffic
 import usb
 import virtio
 import vsock
+from comparison import Comparison
 from guest import Gateway, wait_for
 from host import Proxy, ping
 from machine import Machine
@@ -21,6 +23,8 @@ from report import expect
 SERIAL = "BYWAY001"
 # Takes 9 s at 115200 baud.
 RANDOM = os.urandom(100_000)
+# The port of a proxy in the device.
+PORT = 8091
 
 
 class Box:
@@ -53,10 +57,13 @@ class Box:
             self.try_login()
             self.try_adapter()
             self.try_discovery()
+            self.comparison = Comparison(self.shell)
+            self.comparison.make_large()
             self.try_vsock()
             self.try_virtio()
             self.try_can()
             self.try_usb()
+            print(self.comparison.text(), flush=True)
 
     def starts(self):
         text = self.shell.run("byway help", 30)
@@ -167,7 +174,10 @@ class Box:
             return
         self.report.add_log(gateway.text)
         check("vsock: a page", vsock.answers, shell, initramfs.PAGE)
-        check("vsock: a large file, and 20 of them at once", vsock.carries, shell, RANDOM)
+        with self.comparison.proxy(vsock.LINK, PORT):
+            check("vsock: 10 MB each way", self.comparison.measure_port, "`vsock:`", PORT)
+            self.try_streams("vsock", PORT)
+        check("vsock: 10 MB each way by socat, for comparison", self.comparison.socat_vsock, PORT)
         check("vsock: a second gateway is refused", vsock.is_refused, shell)
         check("vsock: doctor finds a port without a listener, and a missing machine", vsock.finds_faults, shell)
         check("vsock: a killed gateway is noticed, and the next one answers", vsock.notices_death, shell, gateway)
@@ -186,14 +196,17 @@ class Box:
             check("virtio: a page", traffic.answers, proxy, initramfs.PAGE)
             check("virtio: a second gateway is refused", virtio.is_refused, shell, gateway)
             check("virtio: 20 requests at once, none twice", traffic.answers_many, proxy, shell, "virtio")
-            check(f"virtio: {virtio.PAGES} pages in a row", virtio.answers_in_a_row, proxy, initramfs.PAGE)
-            check("virtio: 8 MB down", virtio.carries, proxy, shell)
-            check("virtio: 100 KB up", traffic.uploads, proxy, self.upload, RANDOM)
+            check("virtio: 10 MB each way, and pages in a row", self.comparison.measure_proxy, "`virtio:`", proxy, self.folder)
+            check(f"virtio: {streams.AT_ONCE} requests at once", streams.host_crowd, proxy, initramfs.PAGE)
+            check("virtio: a WebSocket", streams.host_web_socket, proxy)
+            check("virtio: a server-sent event", streams.host_events, proxy)
             check("virtio: a killed gateway starts again, and the proxy finds it",
                   virtio.outlives_restart, proxy, gateway, initramfs.PAGE)
         check("virtio: the gateway serves the next program of the host",
               virtio.outlives_host, lambda: self.proxy("virtio-next", link), shell, gateway, initramfs.PAGE)
         gateway.end("TERM")
+        check("virtio: 10 MB each way without a link, for comparison",
+              self.comparison.virtio_port, virtio.device(shell), self.folder / "virtio")
 
     def try_can(self):
         check, shell = self.report.check, self.shell
@@ -209,7 +222,11 @@ class Box:
         fast = Gateway(shell, "can-fd", can.link(*can.LONG, fd="yes", rate=can.FASTEST))
         if check("CAN FD: a gateway opens identifiers of 29 bits", fast.start):
             self.report.add_log(fast.text)
-            check("CAN FD: 100 KB down, as fast as the emulated bus", can.carries, shell, RANDOM)
+            with self.comparison.proxy(can.link(*reversed(can.LONG), fd="yes", rate=can.FASTEST), PORT):
+                check("CAN FD: 100 KB each way, as fast as the emulated bus", self.comparison.measure_port,
+                      "`can:` with CAN FD, no limit of the bus", PORT, "random", RANDOM)
+                self.try_streams("CAN FD", PORT)
+            check("CAN FD: a killed gateway is replaced", can.outlives_gateway, shell, fast, initramfs.PAGE)
             check("CAN FD: an interface without it is refused", can.refuses_classic, shell)
             fast.end("TERM")
 
@@ -221,9 +238,10 @@ class Box:
         self.report.add_log(gateway.text)
         check("USB link: a page", usb.answers, shell, initramfs.PAGE)
         check("USB link: a second gadget on the controller is refused", usb.is_refused, shell)
-        digest = usb.make_large(shell)
-        check("USB link: 10 MB down", usb.downloads, shell, digest)
-        check("USB link: 10 MB up", usb.uploads, shell, digest)
+        with self.comparison.proxy(usb.LINK, PORT):
+            check("USB link: 10 MB each way", self.comparison.measure_port, "`usb:` and `usb-gadget:`", PORT)
+            self.try_streams("USB link", PORT)
+        digest = self.comparison.digest
         check("USB link: unplugged in a download, which continues", usb.survives_replug, shell, gateway, digest)
         check("USB link: a killed gateway leaves a gadget that the next one replaces",
               usb.outlives_gateway, shell, gateway, initramfs.PAGE)
@@ -231,7 +249,8 @@ class Box:
         check("USB link: the gateway removes its gadget", usb.is_removed, shell, gateway)
         check("USB link: two functions of a gadget are two links", usb.has_several_links, shell, initramfs.PAGE)
         check("USB printer: a page, two at once and a document, over IPP over USB", usb.has_printer, shell, initramfs.PAGE)
-        check("USB link: 10 MB over a serial gadget, for comparison", usb.compares_with_serial, shell, digest)
+        if check("USB link: a serial gadget", usb.add_serial, shell):
+            check("USB link: 10 MB each way over it, for comparison", self.comparison.serial_gadget)
 
     def try_traffic(self, name, proxy):
         check = self.report.check
@@ -239,6 +258,12 @@ class Box:
         check(f"{name}: {traffic.AT_ONCE} requests at once, none twice", traffic.answers_many, proxy, self.shell, name)
         check(f"{name}: 100 KB down", traffic.downloads, proxy, RANDOM)
         check(f"{name}: 100 KB up", traffic.uploads, proxy, self.upload, RANDOM)
+
+    def try_streams(self, name, port):
+        check, shell = self.report.check, self.shell
+        check(f"{name}: {streams.AT_ONCE} requests at once", streams.crowd, shell, port, initramfs.PAGE)
+        check(f"{name}: a WebSocket", streams.web_socket, shell, port)
+        check(f"{name}: a server-sent event", streams.events, shell, port)
 
     @contextlib.contextmanager
     def proxy(self, name, link):

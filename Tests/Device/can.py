@@ -59,9 +59,12 @@ def survives_outage(shell, random):
     expect(download(shell, CLIENT, random) > 2.5, "it ended before the outage")
 
 
-def carries(shell, random):
-    seconds = download(shell, link(*reversed(LONG), fd="yes", rate=FASTEST), random)
-    print(f"     {len(random) / seconds / 1000:.0f} KB/s, with the start of the program", flush=True)
+def outlives_gateway(shell, gateway, page):
+    gateway.end("KILL")
+    gateway.start()
+    address = link(*reversed(LONG), fd="yes", rate=FASTEST)
+    text = shell.run(f"byway request --link '{address}' http://localhost/", 20)
+    expect(page.decode().strip() in text, f"no page from the next gateway, but {text}")
 
 
 def refuses_classic(shell):

@@ -2,6 +2,8 @@
 import time
 
 ORIGIN = "http://127.0.0.1:80"
+# The WebSocket server.
+ALLOWED = "127.0.0.1:81"
 
 
 class Gateway:
@@ -14,7 +16,9 @@ class Gateway:
         self.process = None
 
     def start(self):
-        command = f"byway gateway --link '{self.link}' --origin {ORIGIN} >{self.log} 2>&1 & echo $!"
+        # The device's web server lets few connections wait, and a busy machine emulates slowly.
+        options = f"--origin {ORIGIN} --allow {ALLOWED} --connect-timeout 60"
+        command = f"byway gateway --link '{self.link}' {options} >{self.log} 2>&1 & echo $!"
         self.process = self.shell.run(command).strip()
         wait_for(self.shell, f"grep 'gateway ready' {self.log}", 20)
 

@@ -36,10 +36,11 @@ def build(byway, modules, random):
 
 
 def add_programs(archive, byway):
-    busybox = shutil.which("busybox")
-    if not busybox:
-        raise FileNotFoundError("busybox is not installed: apt install busybox-static")
-    add_program(archive, "bin/busybox", busybox)
+    for name, package in [("busybox", "busybox-static"), ("socat", "socat")]:
+        path = shutil.which(name)
+        if not path:
+            raise FileNotFoundError(f"{name} is not installed: apt install {package}")
+        add_program(archive, f"bin/{name}", path)
     add_program(archive, "bin/byway", byway)
     archive.add("bin/sh", stat.S_IFLNK | 0o777, b"busybox")
 

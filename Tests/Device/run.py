@@ -22,7 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 KERNEL = HERE.parent.parent / ".build" / "kernel"
 # The cache of disks.
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "byway"
-# The time limit in total. An idle machine takes 1.5 minutes, or 3 for the packages.
+# The time limit in total. An idle machine takes 2 minutes, or 3 for the packages.
 LIMIT = 480
 
 

@@ -1,6 +1,5 @@
 """Links over USB within the device, whose kernel emulates a controller and a cable to one of its own ports."""
 import json
-import re
 
 from doctor import finds
 from guest import Gateway, wait_for
@@ -12,7 +11,6 @@ GADGET = f"usb-gadget:?name={NAME}&serial={SERIAL}"
 LINK = f"usb:{ID}:{SERIAL}"
 GADGETS = "/sys/kernel/config/usb_gadget"
 CONTROLLER = "dummy_udc.0"
-LARGE = 10 << 20
 # The processor of the device is slow.
 SECONDS = 60
 
@@ -44,34 +42,6 @@ def is_refused(shell):
     expect(f"The USB device controller {CONTROLLER} has another gadget, {NAME}" in text, f"a second gateway says: {text}")
 
 
-def make_large(shell):
-    """Returns the digest of a large file that the gateway serves."""
-    text = shell.run(f"dd if=/dev/urandom of=/www/large bs={LARGE} count=1 2>/dev/null; sha256sum </www/large", SECONDS)
-    return text.split()[0]
-
-
-def downloads(shell, digest):
-    text = timed(shell, f"--link {LINK} -o /tmp/usb http://localhost/large")
-    expect(digest in shell.run("sha256sum </tmp/usb"), f"the file has another digest: {text}")
-
-
-def uploads(shell, digest):
-    text = timed(shell, f"--link {LINK} --data-binary @/www/large http://localhost/cgi-bin/sha256")
-    expect(digest in text, f"the gateway has received something else: {text}")
-
-
-def timed(shell, arguments):
-    text = shell.run(f"time -p byway request {arguments}", SECONDS)
-    show(text)
-    return text
-
-
-def show(text):
-    seconds, user, system = (float(re.search(rf"{name} ([\d.]+)", text)[1]) for name in ["real", "user", "sys"])
-    rate = f"{LARGE / seconds / 1e6:.1f} MB/s"
-    print(f"     {rate}; this end takes {user:.1f} s in the program, {system:.1f} s in the kernel", flush=True)
-
-
 def survives_replug(shell, gateway, digest):
     """Checks that a download continues after the cable was unplugged in it."""
     before = lost(shell, gateway)
@@ -101,7 +71,7 @@ def outlives_gateway(shell, gateway, page):
 def outlives_proxy(shell, page):
     """Checks that the interface has one user, and is free again when that one was killed in a transfer."""
     command = f"byway request --link {LINK} -o /tmp/usb http://localhost/cgi-bin/endless"
-    process = shell.run(f"rm -f /tmp/usb*; {command} >/tmp/killed.log 2>&1 & echo $!").strip()
+    process = shell.run(f"rm -f /tmp/usb /tmp/usb.part; {command} >/tmp/killed.log 2>&1 & echo $!").strip()
     wait_for(shell, "[ $(wc -c </tmp/usb.part) -gt 100000 ]", 20)
     text = request(shell, "http://localhost/", check=False)
     expect("is in use by another program" in text, f"a second user is told: {text}")
@@ -128,16 +98,11 @@ def bind(shell, name):
     shell.run(f"echo {CONTROLLER} >{GADGETS}/{name}/UDC")
 
 
-def compares_with_serial(shell, digest):
-    """Measures the bytes alone over a gadget with a serial port (CDC-ACM), without a link."""
+def add_serial(shell):
+    """Creates a gadget with a serial port (CDC-ACM)."""
     make_gadget(shell, "serial", ["acm.0"])
     bind(shell, "serial")
     wait_for(shell, "test -e /dev/ttyACM0 && stty -F /dev/ttyACM0 raw -echo && stty -F /dev/ttyGS0 raw -echo", 20)
-    reader = f"head -c {LARGE} </dev/ttyACM0 >/tmp/usb & reader=$!"
-    text = shell.run(f"time -p sh -c '{reader}; cat /www/large >/dev/ttyGS0; wait $reader'", SECONDS)
-    show(text)
-    expect(digest in shell.run("sha256sum </tmp/usb"), f"the file has another digest: {text}")
-    shell.run(f"echo >{GADGETS}/serial/UDC")
 
 
 def has_several_links(shell, page):
@@ -155,7 +120,7 @@ def has_several_links(shell, page):
     for link in links:
         expect(page.decode().strip() in request(shell, "http://localhost/", link=link), f"no page over {link}")
     # Without a number, a request takes the interface that is free.
-    shell.run("rm -f /tmp/usb*")
+    shell.run("rm -f /tmp/usb /tmp/usb.part")
     proxy = shell.run(
         f"byway request --link '{links[0]}' -o /tmp/usb http://localhost/cgi-bin/endless >/tmp/first.log 2>&1 & echo $!").strip()
     wait_for(shell, "[ $(wc -c </tmp/usb.part) -gt 1000 ]", 20)
