@@ -17,7 +17,7 @@ RELEASE := -c release --static-swift-stdlib --disable-local-rpath --product bywa
   -Xswiftc -use-ld=lld -Xlinker --gc-sections -Xlinker --no-export-dynamic -Xlinker --icf=all -Xlinker -s \
   -Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker scripts/release.ld $(RELR)
 
-.PHONY: build size screenshot cost reference-c firmware wasm mini test-firmware test-mini test test-device soak soak-daemons faults demo docs format lint files check release install deb bench bench-serial examples \
+.PHONY: build size screenshot cost reference-c firmware wasm mini test-firmware fuzz-firmware test-mini test test-device soak soak-daemons faults demo docs format lint files check release install deb bench bench-serial examples \
   dependencies peers clean
 
 build: dependencies
@@ -121,6 +121,11 @@ test-firmware: release
 	@scripts/install-dependencies firmware
 	BYWAY="$$(swift build $(RELEASE) --show-bin-path)/byway" embedded/check $(ARGUMENTS)
 	BYWAY="$$(swift build $(RELEASE) --show-bin-path)/byway" embedded/browser/check
+
+# Random input to the firmware kit on this machine, under sanitizers: make fuzz-firmware ARGUMENTS='--minutes 30'
+fuzz-firmware:
+	@scripts/install-dependencies firmware
+	embedded/fuzz $(ARGUMENTS)
 
 # byway-mini for each architecture, in embedded/mini/build, and its sizes: docs/small-boards.md.
 mini:
