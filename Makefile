@@ -23,9 +23,14 @@ RELEASE := -c release --static-swift-stdlib --disable-local-rpath --product bywa
 build: dependencies
 	swift build
 
-# make demo ARGUMENTS=--once
+# make demo ARGUMENTS=--once; make demo ARGUMENTS=--accessory for the page of a sensor on an emulated board: embedded/demo
 demo: dependencies
+ifneq (,$(filter --accessory,$(ARGUMENTS)))
+	swift build --product byway
+	BYWAY="$$(swift build --show-bin-path)/byway" embedded/demo $(filter-out --accessory,$(ARGUMENTS))
+else
 	swift run byway demo $(ARGUMENTS)
+endif
 
 # make test ARGUMENTS='--filter Ping'
 # Tests with processes use the release build of the command, because they also check its memory.
