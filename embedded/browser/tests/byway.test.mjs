@@ -100,6 +100,17 @@ describe("a line", { concurrency: 3 }, () => {
     });
   });
 
+  for (const errors of ["1e-5", "1e-3"]) {
+    test(`carries 100 KB each way intact at a bit error rate of ${errors}, with a boot log and a cut`, async () => {
+      const faults = ["--bit-errors", errors, "--log-line-every", "200ms", "--cut", "lose@1s+1s"];
+      await using(service(), { baud: 921600, faults }, async (device) => {
+        const sent = bytesFor(100000, 5);
+        const response = await device.fetch("/echo", { method: "POST", body: sent });
+        assert.equal(hash(new Uint8Array(await response.arrayBuffer())), hash(sent));
+      });
+    });
+  }
+
   test("that is paced carries both directions at the same time", async () => {
     await using(service(), { baud: 230400, connection: { baudRate: 230400 } }, async (device) => {
       const body = bytesFor(40000, 3);
