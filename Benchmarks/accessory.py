@@ -5,10 +5,10 @@ docs/firmware.md.
     python3 Benchmarks/accessory.py --byway .build/release/byway
     python3 Benchmarks/accessory.py --byway .build/release/byway --long --only 'mini, x86|reference|js'   # 10 MB each way, bit errors
 
-Bodies have 100 KB at 115,200 baud and 200 KB at 921,600 (--size for others), and their SHA-256 is compared at both ends where the device has
-one. The sensors compare a CRC-32C of uploads, and with --long two ends of reference-c compare each byte. Goodput is body bytes by time by the line's rate. A small request is GET of at most 100 bytes
-on a connection that is kept; the median is shown. Needs what scripts/install-dependencies firmware mini installs, and liblwip-dev.
-It takes 7 minutes on a quiet computer with two cores.
+Bodies have 100 KB at 115,200 baud and 200 KB at 921,600 (--size for others; the sensors send 200 KB), and their SHA-256 is compared at both
+ends where the device has one. The sensors compare a CRC-32C of uploads, and with --long two ends of reference-c compare each byte. Goodput is
+body bytes by time by the line's rate. A small request is GET of at most 100 bytes on a connection that is kept; the median is shown. Needs
+what scripts/install-dependencies firmware mini installs, and liblwip-dev. It takes 7 minutes on a quiet computer with two cores.
 """
 import argparse
 import contextlib
@@ -272,7 +272,8 @@ def cells(options, name, baud, measure):
         size = options.size or (100_000 if baud == SLOW else 200_000)
         found = measure(rig, size)
     rate = baud / 10
-    return [f"{found.get('down_size', size) / found['down'] / rate:.2f}", f"{size / found['up'] / rate:.2f}", f"{statistics.median(found['small']) * 1000:.0f} ms" if any(found["small"]) else "–"]
+    small = f"{statistics.median(found['small']) * 1000:.0f} ms" if any(found["small"]) else "–"
+    return [f"{found.get('down_size', size) / found['down'] / rate:.2f}", f"{size / found['up'] / rate:.2f}", small]
 
 
 def main():

@@ -8,7 +8,8 @@
  * A round is one of two kinds. In a noisy one a peer asks, and the line damages, loses, repeats and delays what both ends send; what
  * arrives must be what was sent, and each request acts at most once. In a hostile one there are also frames with valid checks and
  * chosen fields, another dialer, and a service that does anything. After each round the line is good, and the server must answer a new
- * session within 2 s, or all requests of one that goes on within 5 s. The seed of a round that fails is printed. It calls inner functions of the line, to make frames.
+ * session within 2 s, or all requests of one that goes on within 5 s. The seed of a round that fails is printed. This file includes
+ * byway_line.c, whose inner functions make frames.
  */
 #define _DEFAULT_SOURCE /* setitimer */
 #include "byway_line.c"
@@ -388,7 +389,8 @@ static uint16_t window(void) {
 
 /* Puts a frame on the line whose check is valid, and whose fields are chosen from what the server is in. */
 static void put_made_frame(void) {
-  static const uint8_t kinds[] = {HELLO, OPEN, RESET, POLL, ACK, ACK, ANSWER, NOISE, DATA, DATA, DATA_ACK, DATA_ACK, DATA | LAST, DATA_ACK | LAST, 0x55};
+  static const uint8_t kinds[] = {HELLO, OPEN, RESET, POLL, ACK, ACK, ANSWER, NOISE, DATA, DATA, DATA_ACK, DATA_ACK, DATA | LAST,
+                                  DATA_ACK | LAST, 0x55};
   struct byway_line *l = &server.line;
   uint8_t *b = maker.out + BYWAY_LINE_LEAD, *at = b, kind = kinds[any(sizeof kinds)];
   const uint8_t *start;
