@@ -110,7 +110,7 @@ struct Counterpart: Sendable {
   /// - Returns: why it is certain that there are two.
   mutating func noteProgram(_ frame: Frame) -> String? {
     switch frame {
-    case .hello(_, let incarnation, _, _) where role == .listen && incarnation != 0:
+    case .hello(_, let incarnation, _, _, _) where role == .listen && incarnation != 0:
       defer { heardIncarnation = incarnation }
       guard let heardIncarnation, heardIncarnation != incarnation else { return nil }
       return "two programs use this device, or one that was restarted: HELLO told another incarnation than before"
@@ -124,13 +124,13 @@ struct Counterpart: Sendable {
   /// Returns what a correct peer answers at once.
   mutating func hear(_ frame: Frame) -> Frame? {
     switch frame {
-    case .hello(_, let incarnation, let largest, let correction):
+    case .hello(_, let incarnation, let largest, let correction, _):
       guard role == .listen else { return nil }
       endMends = correction
       id.incarnation = incarnation
       largestPayload = largest
       return nil
-    case .open(_, let other, let largest, let window, let correction):
+    case .open(_, let other, let largest, let window, let correction, _):
       guard role == .dial else { return nil }
       endMends = correction
       return opened(by: other, largestPayload: largest, window: window)

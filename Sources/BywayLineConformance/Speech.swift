@@ -179,10 +179,10 @@ extension Counterpart {
     guard agrees(strength: pattern[.strength], heard.strength) else { return false }
     switch (pattern.kind, heard.frame) {
     case (.any, _): return true
-    case (.hello, .hello(let version, let incarnation, let largest, _)):
+    case (.hello, .hello(let version, let incarnation, let largest, _, _)):
       return agrees(pattern[.version], version) && agrees(pattern[.incarnation], incarnation)
         && agrees(pattern[.largest], largest)
-    case (.open, .open(let version, let id, let largest, let window, _)):
+    case (.open, .open(let version, let id, let largest, let window, _, _)):
       // A dialer may have begun another.
       let isOwn = pattern[.session] == nil || id.session == session(pattern[.session])
       return isOwn && agrees(pattern[.version], version)
@@ -299,10 +299,10 @@ extension Frame {
   /// The frame in the language of scripts.
   var summary: String {
     switch self {
-    case .hello(let version, let incarnation, let largest, let correction):
+    case .hello(let version, let incarnation, let largest, let correction, _):
       return
         "hello version=\(version) incarnation=\(Hex.text(incarnation)) largest=\(largest)\(correction > 0 ? " correction=\(correction)" : "")"
-    case .open(let version, let id, let largest, let window, let correction):
+    case .open(let version, let id, let largest, let window, let correction, _):
       return "open version=\(version) session=\(Hex.text(id.session)) "
         + "incarnation=\(Hex.text(id.incarnation)) largest=\(largest) window=\(window)\(correction > 0 ? " correction=\(correction)" : "")"
     case .reset(let session, let reason):

@@ -99,11 +99,11 @@ extension LineLayer {
 
   private mutating func handle(_ frame: Frame, answerLength: Int, at now: UInt64) {
     switch frame {
-    case .hello(let version, let incarnation, let largestPayload, let correction):
-      let abilities = Abilities(largestPayload: largestPayload, correction: correction)
+    case .hello(let version, let incarnation, let largestPayload, let correction, let streams):
+      let abilities = Abilities(largestPayload: largestPayload, correction: correction, streams: streams)
       handleHello(version: version, incarnation: incarnation, abilities, at: now)
-    case .open(let version, let id, let largestPayload, let window, let correction):
-      let abilities = Abilities(largestPayload: largestPayload, correction: correction)
+    case .open(let version, let id, let largestPayload, let window, let correction, let streams):
+      let abilities = Abilities(largestPayload: largestPayload, correction: correction, streams: streams)
       handleOpen(version: version, id: id, abilities, window: window, at: now)
     case .reset(let id, let reason):
       handleReset(id, reason)
@@ -145,6 +145,7 @@ extension LineLayer {
     }
     session.id.incarnation = incarnation
     session.phase = .opening
+    session.peerStreams = abilities.streams
     session.sending.meet(abilities, guards: guardsBeginnings)
     session.asking.openAnew()
     self.session = session
@@ -169,6 +170,7 @@ extension LineLayer {
     var session = Session(
       id, window: configuration.window, peerWindow: min(Int(window), Unit.largestWindow), peer: abilities,
       guards: guardsBeginnings, at: now)
+    session.ownStreams = configuration.streams
     session.phase = .open
     session.receiving.owe(by: now)
     session.asking.needsPoll = pacer.isPacing

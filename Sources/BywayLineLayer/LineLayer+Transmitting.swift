@@ -100,7 +100,8 @@ extension LineLayer {
     return .open(
       version: FrameCodec.version, session: session.id,
       largestPayload: UInt16(truncatingIfNeeded: configuration.largestPayload), window: session.receiving.window,
-      correction: UInt8(configuration.correction))
+      correction: UInt8(configuration.correction),
+      streams: session.streams == nil ? .none : session.ownStreams)
   }
 
   private mutating func reportFrame(at now: UInt64) -> Frame? {

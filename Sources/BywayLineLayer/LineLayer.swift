@@ -72,14 +72,17 @@ package struct LineLayer: Sendable {
   // MARK: Sessions
 
   /// Begins a session. For a dialer that has none.
-  /// - Parameter session: a random number.
-  package mutating func open(session id: UInt32, at now: UInt64) {
+  /// - Parameters:
+  ///   - session: a random number.
+  ///   - streams: the streams that this end takes, if the listener takes some too.
+  package mutating func open(session id: UInt32, streams: StreamOffer = .none, at now: UInt64) {
     guard role == .dialer, session == nil else { return }
     var session = Session(
       SessionID(session: id, incarnation: incarnation), window: configuration.window,
       peerWindow: LineLayerConfiguration.leastWindow / Unit.size, peer: listenerAbilities, guards: guardsBeginnings,
       at: now)
     session.asking.needsOpen = true
+    session.ownStreams = streams
     self.session = session
     if session.isReady { becomeReady() }
   }
@@ -116,6 +119,9 @@ package struct LineLayer: Sendable {
   }
 
   package var hasSession: Bool { session != nil }
+
+  /// The streams of the session, from ``LineLayerEvent/ready`` on; `nil` if it is one stream of bytes.
+  package var streams: StreamAgreement? { session?.streams }
 
   /// The interruption that the session waits out; `nil` while there is none.
   package var interruption: Interruption? { session?.interruption }
@@ -215,7 +221,7 @@ package struct LineLayer: Sendable {
       .hello(
         version: FrameCodec.version, incarnation: incarnation,
         largestPayload: UInt16(truncatingIfNeeded: configuration.largestPayload),
-        correction: UInt8(configuration.correction)))
+        correction: UInt8(configuration.correction), streams: configuration.streams))
   }
 
   /// Whether an end with so many strengths finds HELLO and OPEN that bear correction.

@@ -9,6 +9,8 @@ package struct LineLayerConfiguration: Equatable, Sendable {
   package var window = 128 * 1024
   /// The strongest correction that this end mends frames with, and how many there are up to that; 0 for none.
   package var correction = Strength.count
+  /// The streams that a listener takes.
+  package var streams = StreamOffer.none
   /// How long an acknowledgement waits for company.
   package var acknowledgementDelay: UInt64 = 10_000_000
   /// After how much silence a dialer asks whether the other end lives. A listener does after two and a half times that.

@@ -31,7 +31,7 @@ struct MutantTests {
     },
     Mutant(.listen, "accepts an OPEN of any version", fails: "waiting × OPEN, rule 1", "open × OPEN, rule 1") {
       $0.heard = {
-        if case .open(_, let id, let largest, let window, _) = $0 {
+        if case .open(_, let id, let largest, let window, _, _) = $0 {
           [.open(version: 1, session: id, largestPayload: largest, window: window)]
         } else {
           [$0]
@@ -98,7 +98,7 @@ struct MutantTests {
     Mutant(.listen, "announces correction, and has none", fails: "§7 as many wrong bytes as it bears") {
       $0.configuration.correction = 0
       $0.said = {
-        if case .hello(let version, let incarnation, let largest, _) = $0 {
+        if case .hello(let version, let incarnation, let largest, _, _) = $0 {
           [.hello(version: version, incarnation: incarnation, largestPayload: largest, correction: 12)]
         } else {
           [$0]
@@ -109,7 +109,7 @@ struct MutantTests {
       .listen, "corrects for each end that reports noise", fails: "§7 noise is not told to an end that said of no"
     ) {
       $0.heard = {
-        if case .open(let version, let id, let largest, let window, _) = $0 {
+        if case .open(let version, let id, let largest, let window, _, _) = $0 {
           [.open(version: version, session: id, largestPayload: largest, window: window, correction: 12)]
         } else {
           [$0]
@@ -189,7 +189,7 @@ struct MutantTests {
         var run = Array(run)
         switch FrameCodec.decode(&run, seal: nil) {
         case .poll(let id, _): session = id
-        case .open(_, let id, _, _, _): session = id.session
+        case .open(_, let id, _, _, _, _): session = id.session
         default: break
         }
       }

@@ -119,14 +119,14 @@ struct Performance {
   /// Whether a bug that depends on earlier frames makes the end ignore this one.
   private func ignores(_ frame: Frame, _ mutation: Mutation) -> Bool {
     switch frame {
-    case .open(_, let id, _, _, _): mutation.dropsRepeatedOpen && id == end.layer.session?.id
+    case .open(_, let id, _, _, _, _): mutation.dropsRepeatedOpen && id == end.layer.session?.id
     case .hello: mutation.ignoresLaterHello && end.layer.session?.isReady == true
     default: false
     }
   }
 
   private mutating func isRepeatedOpen(_ frame: Frame) -> Bool {
-    guard case .open(_, let id, _, _, _) = frame else { return false }
+    guard case .open(_, let id, _, _, _, _) = frame else { return false }
     defer { opened = id }
     return opened == id
   }

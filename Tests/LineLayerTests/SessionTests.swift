@@ -110,7 +110,7 @@ struct SessionTests {
     #expect(pair.dialer.takeEvents().last == .ended(.lineLost))
     pair.dialer.lineRestored(at: pair.now)
     pair.dialer.open(session: 2, at: pair.now)
-    guard case .open(_, let id, _, _, _) = pair.dialer.sentFrames(at: pair.now).first else {
+    guard case .open(_, let id, _, _, _, _) = pair.dialer.sentFrames(at: pair.now).first else {
       Issue.record("it sent no OPEN")
       return
     }

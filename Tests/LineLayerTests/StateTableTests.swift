@@ -130,7 +130,7 @@ struct StateTableTests {
     case .endsSaying(let end, let answer):
       #expect(events == [.ended(end)] && sent == [answer] && !layer.hasSession, comment)
     case .opens(let incarnation):
-      guard case .open(_, let id, _, _, _) = sent.first else {
+      guard case .open(_, let id, _, _, _, _) = sent.first else {
         Issue.record(comment)
         return
       }

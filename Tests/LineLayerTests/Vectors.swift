@@ -68,12 +68,12 @@ struct Vector: Sendable, CustomTestStringConvertible {
     case "hello":
       return .hello(
         version: number("version"), incarnation: number("incarnation", radix: 16), largestPayload: number("largest"),
-        correction: number("correction"))
+        correction: number("correction"), streams: StreamOffer(count: number("streams"), credit: number("credit")))
     case "open":
       let id = SessionID(session: number("session", radix: 16), incarnation: number("incarnation", radix: 16))
       return .open(
         version: number("version"), session: id, largestPayload: number("largest"), window: number("window"),
-        correction: number("correction"))
+        correction: number("correction"), streams: StreamOffer(count: number("streams"), credit: number("credit")))
     case "reset":
       let names = ["finished", "unknown", "aborted", "silence", "version", "both-dial"]
       let code = names.firstIndex(of: fields["reason"] ?? "").flatMap { ResetReason(rawValue: UInt8($0)) }

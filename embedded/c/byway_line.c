@@ -165,6 +165,16 @@ static void take_limits(line_t *l, unsigned payload, const uint8_t *correction, 
   l->peer_correction = correction < limit ? (*correction > 12 ? 12 : *correction) : 0;
 }
 
+#if BYWAY_LINE_STREAMS
+/* What a dialer announces of streams in OPEN (section 13). */
+static void take_streams(line_t *l, const uint8_t *fields, const uint8_t *limit) {
+  l->streams = l->peer_credit = 0;
+  if (fields + 1 >= limit || fields[0] == 0) return;
+  l->streams = fields[0] < BYWAY_LINE_STREAMS ? fields[0] : BYWAY_LINE_STREAMS;
+  l->peer_credit = fields[1] ? fields[1] : 1;
+}
+#endif
+
 /* ---- Acknowledging (section 4) ---- */
 
 static int take_done(const line_t *l) { return l->take_last && l->take_next == l->take_end; }
@@ -613,6 +623,9 @@ static void accept(line_t *l, const uint8_t *b, const uint8_t *limit, uint32_t n
   begin(l, get32(b + 2), now);
   set_seal(l);
   take_limits(l, get16(b + 10), b + 14, limit);
+#if BYWAY_LINE_STREAMS
+  take_streams(l, b + 15, limit);
+#endif
   l->send_edge = (uint16_t)(window > LARGEST_WINDOW ? LARGEST_WINDOW : window);
   l->first_window = 0;
   heard(l, OPEN, now);
@@ -944,8 +957,14 @@ static uint8_t *put_opening(const line_t *l, uint8_t *b, uint8_t kind) {
   b = put32(b, l->state == BYWAY_LINE_ASKING ? 0 : l->incarnation);
   b = put16(b, BYWAY_LINE_PAYLOAD);
   if (kind == OPEN) b = put16(b, BYWAY_LINE_RECEIVE_UNITS);
-#if BYWAY_LINE_CORRECTION
+#if BYWAY_LINE_CORRECTION || BYWAY_LINE_STREAMS
   *b++ = BYWAY_LINE_CORRECTION;
+#endif
+#if BYWAY_LINE_STREAMS
+  if (kind == HELLO) {
+    *b++ = BYWAY_LINE_STREAMS;
+    *b++ = BYWAY_LINE_CREDIT;
+  }
 #endif
   return b;
 }

@@ -36,6 +36,17 @@ extern "C" {
 #define BYWAY_LINE_CORRECTION 0
 #endif
 
+/*
+ * How many streams of a session a listener takes at once: 0, or up to 16. This file only announces them; the owner reads and writes the
+ * pieces of section 13. BYWAY_LINE_CREDIT is how much of each it takes at first, in units of 64 bytes.
+ */
+#ifndef BYWAY_LINE_STREAMS
+#define BYWAY_LINE_STREAMS 0
+#endif
+#ifndef BYWAY_LINE_CREDIT
+#define BYWAY_LINE_CREDIT 2
+#endif
+
 #if BYWAY_LINE_PAYLOAD < 64 || BYWAY_LINE_PAYLOAD > 4080 || BYWAY_LINE_PAYLOAD % 16
 #error "BYWAY_LINE_PAYLOAD must be a multiple of 16 from 64 to 4080"
 #endif
@@ -47,6 +58,13 @@ extern "C" {
 #endif
 #if BYWAY_LINE_CORRECTION < 0 || BYWAY_LINE_CORRECTION > 12
 #error "BYWAY_LINE_CORRECTION must be from 0 to 12"
+#endif
+
+#if BYWAY_LINE_STREAMS < 0 || BYWAY_LINE_STREAMS > 16
+#error "BYWAY_LINE_STREAMS must be from 0 to 16"
+#endif
+#if BYWAY_LINE_CREDIT < 1 || BYWAY_LINE_CREDIT > 255
+#error "BYWAY_LINE_CREDIT must be from 1 to 255"
 #endif
 
 /* Wrong bytes that the strongest correction in use can put right in a word (section 7). */
@@ -142,6 +160,9 @@ struct byway_line {
   uint8_t take_frames;     /* DATA since the last acknowledgement */
   uint8_t over_next;       /* the place of the next session in over */
   uint8_t over_count;
+#if BYWAY_LINE_STREAMS
+  uint8_t streams, peer_credit; /* of the session: 0 if it is one stream of bytes */
+#endif
 #if BYWAY_LINE_CORRECTION
   uint8_t frame_strength, frame_copy; /* of the frame that arrives */
   uint8_t head_length;     /* valid bytes at the end of head */
@@ -254,6 +275,15 @@ void byway_line_back(struct byway_line *line, uint32_t now);
 static inline enum byway_line_state byway_line_state(const struct byway_line *line) { return (enum byway_line_state)line->state; }
 static inline enum byway_line_reason byway_line_reason(const struct byway_line *line) { return (enum byway_line_reason)line->reason; }
 static inline uint8_t byway_line_sessions(const struct byway_line *line) { return line->sessions; }
+
+#if BYWAY_LINE_STREAMS
+/* How many streams the session has, 0 if it is one stream of bytes, and how many bytes of each the peer takes at first. */
+static inline unsigned byway_line_streams(const struct byway_line *line) { return line->streams; }
+static inline unsigned byway_line_peer_credit(const struct byway_line *line) { return 64u * line->peer_credit; }
+#endif
+
+/* About how many bytes were written and not sent yet: a sender that chooses late among streams keeps this low. */
+static inline size_t byway_line_unsent(const struct byway_line *line) { return 16u * (uint16_t)(line->send_end - line->send_sent); }
 
 #ifdef __cplusplus
 }

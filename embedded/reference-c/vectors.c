@@ -68,6 +68,10 @@ static unsigned body_of(const char *frame, uint8_t *body) {
     b = put16(b, (unsigned)number_of(frame, "largest=", 10, 0));
     if (!hello) b = put16(b, (unsigned)number_of(frame, "window=", 10, 0));
     if (correction >= 0) *b++ = (uint8_t)correction;
+    if (strstr(frame, "streams=")) {
+      *b++ = (uint8_t)number_of(frame, "streams=", 10, 0);
+      *b++ = (uint8_t)number_of(frame, "credit=", 10, 0);
+    }
   } else if (!strncmp(frame, "reset", 5)) {
     unsigned i = 0;
     body[0] = RESET;

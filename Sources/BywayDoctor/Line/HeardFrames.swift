@@ -40,7 +40,7 @@ struct HeardFrames: Sendable {
 
   /// The version that a listener reports.
   var helloVersion: UInt8? {
-    for case .hello(let version, _, _, _) in frames { return version }
+    for case .hello(let version, _, _, _, _) in frames { return version }
     return nil
   }
 
@@ -48,7 +48,7 @@ struct HeardFrames: Sendable {
 
   /// Sessions begun by the peer, or this end's own as an echo.
   var sessions: [UInt32] {
-    frames.compactMap { if case .open(_, let id, _, _, _) = $0 { id.session } else { nil } }
+    frames.compactMap { if case .open(_, let id, _, _, _, _) = $0 { id.session } else { nil } }
   }
 
   func hasReset(_ session: UInt32, _ reason: ResetReason) -> Bool {

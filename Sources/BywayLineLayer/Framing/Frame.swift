@@ -1,9 +1,12 @@
 /// A frame of the protocol. docs/wire-protocol.md has the byte layouts.
 package enum Frame: Equatable, Sendable {
   /// A listener is there. It knows of no session that it was asked about, or has just started.
-  case hello(version: UInt8, incarnation: UInt32, largestPayload: UInt16, correction: UInt8 = 0)
+  case hello(
+    version: UInt8, incarnation: UInt32, largestPayload: UInt16, correction: UInt8 = 0, streams: StreamOffer = .none)
   /// A dialer begins a session with the listener of that incarnation; 0 asks which one it is.
-  case open(version: UInt8, session: SessionID, largestPayload: UInt16, window: UInt16, correction: UInt8 = 0)
+  case open(
+    version: UInt8, session: SessionID, largestPayload: UInt16, window: UInt16, correction: UInt8 = 0,
+    streams: StreamOffer = .none)
   /// The session is over, or was never begun here.
   case reset(session: UInt32, reason: ResetReason)
   /// Asks for an acknowledgement with this token, at once.

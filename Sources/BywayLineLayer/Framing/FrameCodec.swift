@@ -49,20 +49,20 @@ package enum FrameCodec {
   package static func write(_ frame: Frame, seal: SessionID?, into scratch: inout [UInt8]) {
     scratch.removeAll(keepingCapacity: true)
     switch frame {
-    case .hello(let version, let incarnation, let largestPayload, let correction):
+    case .hello(let version, let incarnation, let largestPayload, let correction, let streams):
       scratch.append(Kind.hello)
       scratch.append(version)
       append(incarnation, to: &scratch)
       append(largestPayload, to: &scratch)
-      if correction > 0 { scratch.append(correction) }
-    case .open(let version, let id, let largestPayload, let window, let correction):
+      append(correction, streams, to: &scratch)
+    case .open(let version, let id, let largestPayload, let window, let correction, let streams):
       scratch.append(Kind.open)
       scratch.append(version)
       append(id.session, to: &scratch)
       append(id.incarnation, to: &scratch)
       append(largestPayload, to: &scratch)
       append(window, to: &scratch)
-      if correction > 0 { scratch.append(correction) }
+      append(correction, streams, to: &scratch)
     case .reset(let session, let reason):
       scratch.append(Kind.reset)
       append(session, to: &scratch)
@@ -94,6 +94,16 @@ package enum FrameCodec {
     append(checksum(of: scratch[...], seal: isSealed ? seal : nil), to: &scratch)
   }
 
+  /// Fields are left out from the end.
+  private static func append(_ correction: UInt8, _ streams: StreamOffer, to scratch: inout [UInt8]) {
+    if correction > 0 || streams != .none { scratch.append(correction) }
+    if streams != .none { scratch += [streams.count, streams.credit] }
+  }
+
+  private static func streams(_ reader: inout FieldReader) -> StreamOffer {
+    StreamOffer(count: reader.byte() ?? 0, credit: reader.byte() ?? 0)
+  }
+
   // MARK: From bytes
 
   /// Reads what was between two zeros. `nil` where it is not an intact frame of a known kind, or is sealed for another session.
@@ -120,7 +130,8 @@ package enum FrameCodec {
         let largestPayload: UInt16 = reader.integer()
       else { return nil }
       return .hello(
-        version: version, incarnation: incarnation, largestPayload: largestPayload, correction: reader.byte() ?? 0)
+        version: version, incarnation: incarnation, largestPayload: largestPayload, correction: reader.byte() ?? 0,
+        streams: streams(&reader))
     case Kind.open:
       guard let version = reader.byte(), let session: UInt32 = reader.integer(),
         let incarnation: UInt32 = reader.integer(), let largestPayload: UInt16 = reader.integer(),
@@ -128,7 +139,8 @@ package enum FrameCodec {
       else { return nil }
       let id = SessionID(session: session, incarnation: incarnation)
       return .open(
-        version: version, session: id, largestPayload: largestPayload, window: window, correction: reader.byte() ?? 0)
+        version: version, session: id, largestPayload: largestPayload, window: window, correction: reader.byte() ?? 0,
+        streams: streams(&reader))
     case Kind.reset:
       guard let session: UInt32 = reader.integer(), let code = reader.byte() else { return nil }
       return .reset(session: session, reason: ResetReason(rawValue: code) ?? .aborted)

@@ -14,6 +14,9 @@ struct Session {
   var sending: Sending
   var receiving: Receiving
   var asking: Asking
+  /// The streams that each end has announced.
+  var ownStreams = StreamOffer.none
+  var peerStreams: StreamOffer
   /// The interruption that the session waits out; `nil` while there is none.
   var interruption: Interruption?
 
@@ -24,7 +27,11 @@ struct Session {
     sending = Sending(peerWindow: peerWindow, peer: peer, guards: guards)
     receiving = Receiving(capacity: window)
     asking = Asking(heardAt: now)
+    peerStreams = peer.streams
   }
+
+  /// The streams of the session, once the listener is known; `nil` if it is one stream of bytes.
+  var streams: StreamAgreement? { isReady ? StreamAgreement(ownStreams, peerStreams) : nil }
 
   /// Data may be sealed: the listener's incarnation is known.
   var isReady: Bool { phase != .asking }

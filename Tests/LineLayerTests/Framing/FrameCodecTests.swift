@@ -47,7 +47,7 @@ struct FrameCodecTests {
   @Test("the codec ignores bytes that a later version has added to a plain frame")
   func longerFrames() {
     let hello: [UInt8] = [0x01, 1, 0, 0, 0, 7, 8, 0, 0]
-    #expect(Wire.frames(in: Wire.bytes(ofBody: hello + [9, 9, 9])) == [Self.frames[0]])
+    #expect(Wire.frames(in: Wire.bytes(ofBody: hello + [0, 0, 9, 9])) == [Self.frames[0]])
     #expect(Wire.frames(in: Wire.bytes(ofBody: [0x04, 0, 0, 0, 9, 1, 9, 9])) == [Self.frames[3]])
   }
 

@@ -184,7 +184,7 @@ def body(frame):
     def blob(name):
         return bytes.fromhex(fields.get(name, ""))
 
-    ability = number("correction", 1) if "correction" in fields else b""
+    ability = b"".join(number(name, 1) for name in ("correction", "streams", "credit") if name in fields)
     report = lambda: number("next", 2) + number("window", 2) + runs(fields.get("runs", ""))
     if kind == "hello":
         return b"\x01" + number("version", 1) + number("incarnation", 4) + number("largest", 2) + ability

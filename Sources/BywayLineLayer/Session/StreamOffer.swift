@@ -1,0 +1,35 @@
+/// The streams that an end takes, as it announces them (section 13).
+package struct StreamOffer: Equatable, Sendable {
+  /// The number that it takes at once; 0: none.
+  package let count: UInt8
+  /// The first credit of each, in units of ``unit`` bytes.
+  package let credit: UInt8
+
+  package static let none = StreamOffer(count: 0, credit: 0)
+  package static let most = 16
+  package static let unit = 64
+
+  package init(count: UInt8, credit: UInt8) {
+    self.count = min(count, UInt8(Self.most))
+    self.credit = count == 0 ? 0 : max(credit, 1)
+  }
+
+  /// The first credit of each in bytes.
+  var bytes: Int { Int(credit) * Self.unit }
+}
+
+/// The streams of a session, of which both ends have announced some.
+package struct StreamAgreement: Equatable, Sendable {
+  /// The number of streams, 1 to ``StreamOffer/most``.
+  package let count: Int
+  /// The bytes of each stream that this end takes at first, and those that the other end takes.
+  package let ownCredit, peerCredit: Int
+
+  /// Returns `nil` if one of the ends takes no streams.
+  init?(_ own: StreamOffer, _ peer: StreamOffer) {
+    guard own.count > 0, peer.count > 0 else { return nil }
+    count = Int(min(own.count, peer.count))
+    ownCredit = own.bytes
+    peerCredit = peer.bytes
+  }
+}
