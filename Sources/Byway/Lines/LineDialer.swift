@@ -21,6 +21,10 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
   private let peer: LinkPeer
   private var opened: EventLoopPromise<any Channel>?
   private var isOver = false
+  /// The streams that this end takes, if the listener takes some too.
+  private var offer = StreamOffer.none
+  /// The streams of the session, once it is open.
+  private(set) var agreement: StreamAgreement?
   /// Why the last attempt to reopen the line has failed.
   private(set) var unavailableReason: String?
 
@@ -39,10 +43,13 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
     driver = LineDriver(layer, address: address, on: eventLoop, logger: logger)
   }
 
-  func open(by deadline: NIODeadline) async throws -> any Channel {
+  func open(streams offer: StreamOffer = .none, by deadline: NIODeadline) async throws -> any Channel {
     let line = try await base.connect(
       to: address, context: LinkContext(group: eventLoop, logger: logger, deadline: deadline))
-    return try await eventLoop.flatSubmit { self.open(over: line, by: deadline) }.get()
+    return try await eventLoop.flatSubmit {
+      self.offer = offer
+      return self.open(over: line, by: deadline)
+    }.get()
   }
 
   private func open(over line: any Channel, by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
@@ -58,7 +65,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
     }
     let timeout = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { self.driver.abort() }
     opened.futureResult.whenComplete { _ in timeout.cancel() }
-    driver.open(session: .random(in: 0 ... .max))
+    driver.open(session: .random(in: 0 ... .max), streams: offer)
     return opened.futureResult
   }
 
@@ -66,6 +73,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
 
   func sessionOpened(_ channel: StreamChannel) {
     guard let opened = opened.take() else { return }
+    agreement = driver.layer.streams
     channel.handOver(to: opened) { self.driver.abort() }
   }
 

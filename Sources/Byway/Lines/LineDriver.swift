@@ -111,8 +111,9 @@ package final class LineDriver: StreamCarrier {
 
   // MARK: The session
 
-  package func open(session id: UInt32) {
-    layer.open(session: id, at: now)
+  /// - Parameter streams: the streams that this end takes, if the listener takes some too.
+  package func open(session id: UInt32, streams: StreamOffer = .none) {
+    layer.open(session: id, streams: streams, at: now)
     pump()
   }
 

@@ -28,12 +28,23 @@ struct LineTransport: Transport {
 
   func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
     let eventLoop = context.group.next()
+    guard let shared = context.sharedLine else {
+      return try await dialer(to: address, on: eventLoop, context).open(by: context.deadline)
+    }
+    return try await shared.connect(to: address, on: eventLoop, by: context.deadline) { offer in
+      let dialer = try dialer(to: address, on: eventLoop, context)
+      let channel = try await dialer.open(streams: offer, by: context.deadline)
+      return SharedLine.Session(channel: channel, agreement: dialer.agreement)
+    }
+  }
+
+  private func dialer(
+    to address: LinkAddress, on eventLoop: any EventLoop, _ context: LinkContext
+  ) throws -> LineDialer {
     let layer =
       try KnownLines.take(address)
       ?? LineLayer(.dialer, configuration: configuration(of: address), at: NIODeadline.now().uptimeNanoseconds)
-    let dialer = LineDialer(
-      layer, base: base, address: address, attempt: attempt, on: eventLoop, context: context)
-    return try await dialer.open(by: context.deadline)
+    return LineDialer(layer, base: base, address: address, attempt: attempt, on: eventLoop, context: context)
   }
 
   func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {

@@ -22,6 +22,9 @@ public struct LinkContext: Sendable {
   /// The list of the programs that `connect` starts, for their owner.
   package var programs: StartedPrograms?
 
+  /// The line whose session several calls of `connect` may share, if its far end takes streams; `nil`: each call has its own session.
+  package var sharedLine: SharedLine?
+
   /// Opens the connection to the place of the address, if the transport must not do that itself: through an HTTP proxy, for example.
   package var tunnel: (@Sendable () async throws -> any Channel)?
 

@@ -16,6 +16,8 @@ package protocol StreamCarrier: AnyObject {
   var interruption: LineInterruption? { get }
   /// When the remote end began to send the latest delivered bytes; `nil` if that is unknown.
   var arrivalBegan: NIODeadline? { get }
+  /// The number of streams that the remote end takes at once on the same line; `nil` if that is unlimited.
+  var streamLimit: Int? { get }
   /// Requests a call of ``StreamChannel/passed(_:)`` when these written bytes have arrived. Not every carrier supports it.
   func follow(_ bytes: Range<UInt64>)
   func write(_ bytes: ByteBuffer)
@@ -35,6 +37,7 @@ package protocol StreamCarrier: AnyObject {
 extension StreamCarrier {
   package var interruption: LineInterruption? { nil }
   package var arrivalBegan: NIODeadline? { nil }
+  package var streamLimit: Int? { nil }
   package func follow(_ bytes: Range<UInt64>) {}
   package func forgo(after count: UInt64) {}
   package func abort() { close() }
@@ -136,6 +139,9 @@ package final class StreamChannel: Channel, @unchecked Sendable {
 
   /// When the remote end began to send the bytes read last, if the line underneath measures it. On the event loop.
   package var arrivalBegan: NIODeadline? { carrier?.arrivalBegan }
+
+  /// The number of streams that the remote end takes at once on the same line; `nil` if that is unlimited. On the event loop.
+  package var streamLimit: Int? { carrier?.streamLimit }
 
   /// Requests ``StreamEvent/passed(_:)`` when these bytes have arrived at the remote end, if the line underneath measures it. On the event
   /// loop.

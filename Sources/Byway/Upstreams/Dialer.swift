@@ -53,12 +53,15 @@ package struct Dialer: Sendable {
     address = link.address
     switch link.opening ?? .dial {
     case .dial:
+      // Over HTTP/2, one connection carries all requests.
+      let sharedLine = link.isLine && link.framing == .http1 ? SharedLine() : nil
       source = .dialed { eventLoop, deadline in
         eventLoop.makeFutureWithTask {
           var context = LinkContext(group: eventLoop, logger: logger, deadline: deadline)
           context.environment = environment
           context.programs = programs
           context.peer = peer
+          context.sharedLine = sharedLine
           return try await link.transport.connect(to: link.address, context: context)
         }
       }

@@ -67,7 +67,7 @@ package final class HTTP1Upstream: Upstream, PooledUpstream {
   private let connectionConfiguration: HTTP1ClientConnection.Configuration
   var pool: ConnectionPool<HTTP1ClientConnection>
   let timer: LazyTimer
-  /// The latest channel over a line, which carries one at a time.
+  /// The latest channel over a line.
   private weak var stream: StreamChannel?
   var arrivals: UInt64 = 0
   let limits: ExchangeLimits
@@ -212,6 +212,7 @@ package final class HTTP1Upstream: Upstream, PooledUpstream {
   }
 
   func use(_ connection: HTTP1ClientConnection) {
+    if let limit = stream?.streamLimit, limit != pool.rules.maximumConnections { pool.limit(to: limit) }
     if !connection.isStarted { connection.start() } else if connection.hasRoom { connectionBecameIdle(connection) }
   }
 
@@ -254,6 +255,10 @@ extension HTTP1Upstream: HTTP1ClientConnection.Delegate {
       }
     }
     pool.ended(connection, error, forWaiting: failure, at: now)
+    // The next session of a line may have no streams.
+    if pool.openCount == 0, pool.rules.maximumConnections != configuration.maximumConnections {
+      pool.limit(to: configuration.maximumConnections)
+    }
     advance()
   }
 

@@ -17,10 +17,11 @@ final class LineRig {
 
   /// - Parameters:
   ///   - wireRate: the bytes per millisecond that each direction of the wire carries; `nil`: any number.
+  ///   - offer: the streams that the near end takes.
   ///   - hasReaders: whether the bytes of the sessions' channels are recorded; otherwise they are kept for a later reader.
   init(
     configuration: LineLayerConfiguration = .of(bytesPerSecond: 11_520), wireRate: Double? = nil,
-    hasReaders: Bool = true, on loop: EmbeddedEventLoop = EmbeddedEventLoop()
+    offer: StreamOffer = .none, hasReaders: Bool = true, on loop: EmbeddedEventLoop = EmbeddedEventLoop()
   ) throws {
     self.loop = loop
     wires = (Wire(rate: wireRate), Wire(rate: wireRate))
@@ -29,7 +30,7 @@ final class LineRig {
     lines = try (Self.line(on: loop), Self.line(on: loop))
     try far.driver.attach(lines.far)
     try near.driver.attach(lines.near)
-    near.driver.open(session: 1)
+    near.driver.open(session: 1, streams: offer)
     try run(for: .milliseconds(200))
   }
 

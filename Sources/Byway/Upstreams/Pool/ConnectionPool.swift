@@ -212,6 +212,12 @@ struct ConnectionPool<Connection: PooledConnection>: ~Copyable {
     return ready.dropLast().reduce(current) { cost($1) < cost($0) ? $1 : $0 }
   }
 
+  /// The remote end takes so many connections at once.
+  mutating func limit(to count: Int) {
+    rules.maximumConnections = count
+    if !waiting.isEmpty { need(.forWaiting) }
+  }
+
   // MARK: Idle connections
 
   private mutating func takeIdle(for request: Request) -> Connection? {
