@@ -40,6 +40,8 @@ struct Connection {
 
   private var isLine: Bool { if case .line = link { true } else { false } }
 
+  private var stream: Int? { if case .stream(let number) = link { number } else { nil } }
+
   /// Begins to connect to the target for a peer of the link.
   mutating func begin(_ link: Endpoint, _ address: inout mini_address, _ now: UInt32) -> Failure? {
     self = Connection(place: place)
@@ -90,7 +92,7 @@ struct Connection {
   func limit(_ idle: UInt32, isFull: Bool) -> UInt32? {
     if state == .connecting { return Self.connectLimit }
     if down.isClosed, up.state == .dropping { return Self.dropping }
-    if isLine { return nil }
+    if isLine || stream != nil { return nil }
     return isFull || !up.hasBegun || down.isClosed ? min(idle, Self.shortIdle) : idle
   }
 
@@ -115,11 +117,51 @@ struct Connection {
     return nil
   }
 
+  /// Reads bytes of its stream from the line, at most `limit`.
+  mutating func take(_ limit: Int, _ now: UInt32) -> Int {
+    guard state != .free, case .flowing = up.state, let stream else { return drop(limit) }
+    if up.room.count < limit { up.compact() }
+    let count = byway_line_read(mini_line(), up.room.start, min(limit, up.room.count))
+    if count > 0 {
+      up.added(count)
+      active = now
+    } else if up.room.count == 0 {
+      // Not reached: the client has no credit then.
+      Streams.abort(stream)
+      return drop(limit)
+    }
+    return count
+  }
+
+  private func drop(_ limit: Int) -> Int {
+    var bytes = InlineArray<256, UInt8>(repeating: 0)
+    var span = bytes.mutableSpan
+    let count = span.withUnsafeMutableBufferPointer { buffer -> Int in
+      guard let start = buffer.baseAddress else { return 0 }
+      return byway_line_read(mini_line(), start, min(limit, buffer.count))
+    }
+    if state != .free, let stream { Streams.consumed(count, of: stream) }
+    return count
+  }
+
+  /// The client sends nothing more on its stream.
+  mutating func endInput() {
+    if state != .free { up.end() }
+  }
+
+  /// Sends another piece on its stream.
+  mutating func pour(_ now: UInt32) {
+    guard state == .open, stream != nil, !down.isEmpty else { return }
+    if !down.drain(to: link, &active, now) { reset() }
+  }
+
   private mutating func move(_ polls: UnsafeMutablePointer<mini_poll>, _ now: UInt32) {
     if polls[0].ready != 0, case .failure = up.fill(from: link, &active, now) { return reset() }
     // The line layer has no descriptor to wait for, so all that it holds is read now.
     while isLine, case .bytes = up.fill(from: link, &active, now), up.drain(to: .socket(target), &active, now) {}
+    let waiting = up.waiting.count
     if !up.drain(to: .socket(target), &active, now) { up.refuse() }
+    if let stream { Streams.consumed(waiting - up.waiting.count, of: stream) }
     if polls[2].ready & ~Int16(MINI_WRITE) != 0, case .failure = down.fill(from: .socket(target), &active, now) {
       // A server may close its connection behind an early answer, while the peer still sends.
       if up.state != .dropping { return reset() }

@@ -14,13 +14,15 @@ enum Endpoint {
   case standardStreams
   /// The session of the line layer.
   case line
+  /// A stream of that session, whose bytes come by `Connection.take`.
+  case stream(Int)
 
   /// The descriptor to read from, or -1.
   var input: CInt {
     switch self {
     case .socket(let descriptor): descriptor
     case .standardStreams: 0
-    case .line: -1
+    case .line, .stream: -1
     }
   }
 
@@ -29,11 +31,12 @@ enum Endpoint {
     switch self {
     case .socket(let descriptor): descriptor
     case .standardStreams: 1
-    case .line: -1
+    case .line, .stream: -1
     }
   }
 
   func read(_ room: (start: UnsafeMutablePointer<UInt8>, count: Int)) -> Transfer {
+    if case .stream = self { return .wait }
     guard case .line = self else {
       let count = mini_get(input, room.start, room.count)
       return count == 0 ? .end : Endpoint.transfer(count)
@@ -44,6 +47,7 @@ enum Endpoint {
   }
 
   func write(_ bytes: (start: UnsafeMutablePointer<UInt8>, count: Int)) -> Transfer {
+    if case .stream(let number) = self { return Streams.write(bytes, to: number) }
     guard case .line = self else { return Endpoint.transfer(mini_put(output, bytes.start, bytes.count)) }
     let count = byway_line_write(mini_line(), bytes.start, bytes.count)
     return count > 0 ? .bytes(count) : .wait
@@ -62,6 +66,7 @@ enum Endpoint {
       mini_finish(1)
       mini_close(1)
     case .line: byway_line_finish(mini_line())
+    case .stream(let number): Streams.finish(number)
     }
   }
 
@@ -70,6 +75,7 @@ enum Endpoint {
     switch self {
     case .socket(let descriptor): mini_close(descriptor)
     case .standardStreams: mini_close(0)
+    case .stream: break
     case .line: if byway_line_ended(mini_line()) == 0 { byway_line_leave(mini_line(), now) }
     }
   }
@@ -82,6 +88,7 @@ enum Endpoint {
       mini_close(0)
       mini_close(1)
     case .line: byway_line_abort(mini_line())
+    case .stream(let number): Streams.abort(number)
     }
   }
 }

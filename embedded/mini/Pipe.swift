@@ -37,6 +37,14 @@ struct Pipe {
   /// The place for bytes of the source.
   var room: (start: UnsafeMutablePointer<UInt8>, count: Int) { (bytes + last, capacity - last) }
 
+  /// Moves what waits to the beginning, so that all of the room is in one piece.
+  mutating func compact() {
+    guard first > 0 else { return }
+    for index in 0..<(last - first) { bytes[index] = bytes[first + index] }
+    last -= first
+    first = 0
+  }
+
   /// The bytes for the sink.
   var waiting: (start: UnsafeMutablePointer<UInt8>, count: Int) { (bytes + first, last - first) }
 

@@ -19,6 +19,9 @@ struct Relay {
   private var stopSignals: CInt
   private var connections: InlineArray<16, Connection>
   private var session: UInt8 = 0
+  private var streams = Streams()
+  /// The connection whose turn it is to send first.
+  private var first = 0
   /// The end of a pause in which nothing is accepted, because the process or the system has no descriptor left.
   private var pauseEnd: UInt32?
   /// The latest failure of the target, when it was reported, and how many of its kind were not.
@@ -157,12 +160,15 @@ struct Relay {
     if let end = pauseEnd, Int32(bitPattern: now &- end) >= 0 { pauseEnd = nil }
     receive(now)
     let isFull = !hasFree
-    for place in 0..<connections.count {
+    first = (first + 1) % connections.count
+    for step in 0..<connections.count {
+      let place = (first + step) % connections.count
       report(connections[place].run(polls + 3 + 3 * place, now), now)
       guard !connections[place].isFree, let limit = connections[place].limit(idle, isFull: isFull) else { continue }
       if connections[place].silence(now) >= limit { report(connections[place].expire(now), now) }
     }
     if case .line(var line) = source {
+      if streams.count > 0 { pour(now) }
       line.run(now)
       source = .line(line)
       // A timer may have ended the session.
@@ -196,15 +202,57 @@ struct Relay {
     follow(now)
   }
 
+  /// Lets streams send more of what waits, in turn.
+  private mutating func pour(_ now: UInt32) {
+    for _ in 0..<3 {
+      streams.flush()
+      for step in 0..<streams.count { connections[(first + step) % streams.count].pour(now) }
+    }
+    streams.flush()
+  }
+
+  /// Passes what the client sends on streams to their connections.
+  private mutating func carry(_ now: UInt32) {
+    while let event = streams.next() {
+      switch event {
+      case .begun(let number):
+        // The target may not have taken all of the stream before.
+        connections[number].forget()
+        begin(.stream(number), at: number, now)
+      case .data(let number, let limit):
+        let count = connections[number].take(limit, now)
+        if count == 0 { return }
+        streams.took(count)
+      case .ended(let number): connections[number].endInput()
+      case .aborted(let number): connections[number].forget()
+      case .violated:
+        message("The other end broke the rules of streams: use the same version of byway there.").log()
+        streams.stop()
+        forgetAll()
+        return byway_line_abort(mini_line())
+      }
+    }
+    if byway_line_ended(mini_line()) != 0, byway_line_state(mini_line()) != BYWAY_LINE_NONE {
+      forgetAll()
+      byway_line_finish(mini_line())
+    }
+  }
+
+  private mutating func forgetAll() {
+    for place in 0..<connections.count { connections[place].forget() }
+  }
+
   /// Follows the session of the line: a new one has a new connection to the target, and one that was cut off resets it.
   private mutating func follow(_ now: UInt32) {
     if byway_line_sessions(mini_line()) != session {
       session = byway_line_sessions(mini_line())
-      connections[0].forget()
-      begin(.line, at: 0, now)
+      forgetAll()
+      streams.begin()
+      if streams.count == 0 { begin(.line, at: 0, now) }
     } else if byway_line_state(mini_line()) == BYWAY_LINE_NONE, byway_line_reason(mini_line()) != BYWAY_LINE_FINISHED {
-      connections[0].forget()
+      forgetAll()
     }
+    if streams.count > 0 { carry(now) }
   }
 
   /// Ends the program, after SIGTERM or SIGINT.

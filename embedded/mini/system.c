@@ -105,10 +105,12 @@ enum { SIGNAL_INT = 2, SIGNAL_PIPE = 13, SIGNAL_TERM = 15, STANDARD_ERROR = 2 };
 static struct mini_poll polls[MINI_POLLS];
 static uint8_t buffers[MINI_CONNECTIONS][2][MINI_BUFFER];
 static struct byway_line line;
+static struct mini_stream streams[MINI_CONNECTIONS];
 
 struct mini_poll *mini_polls(void) { return polls; }
 uint8_t *mini_buffer(unsigned connection, unsigned direction) { return buffers[connection % MINI_CONNECTIONS][direction & 1]; }
 struct byway_line *mini_line(void) { return &line; }
+struct mini_stream *mini_stream_of(unsigned connection) { return &streams[connection % MINI_CONNECTIONS]; }
 const char *mini_release(void) { return BYWAY_RELEASE; }
 
 /* ---- Time, waiting, and the end ---- */

@@ -63,10 +63,25 @@ struct mini_poll {
   int16_t wanted, ready;
 };
 
+/* The direction of a stream to the client: its end or abort is to be sent, or was. */
+enum mini_output { MINI_OPEN, MINI_ENDING, MINI_ENDED, MINI_ABORTING, MINI_ABORTED };
+
+/* A stream of a session (section 13 of docs/wire-protocol.md). */
+struct mini_stream {
+  uint8_t in_use;
+  uint8_t has_ended; /* the client's direction */
+  uint8_t has_sent;  /* a piece in this pass */
+  uint8_t output;    /* enum mini_output */
+  uint32_t credit;   /* bytes that the client takes */
+  uint32_t granted;  /* bytes that it may send */
+  uint32_t owed;     /* bytes that are to be granted again */
+};
+
 /* Static memory. */
 struct mini_poll *mini_polls(void);
 uint8_t *mini_buffer(unsigned connection, unsigned direction);
 struct byway_line *mini_line(void);
+struct mini_stream *mini_stream_of(unsigned connection);
 
 long mini_wait(unsigned count, int32_t milliseconds);
 uint32_t mini_milliseconds(void);
