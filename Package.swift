@@ -72,7 +72,7 @@ let package = Package(
     "BywayWebSocket", "BywayURLSession", "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport",
     "SerialTransport",
     "SSHTransport", "LoopbackTransport", "DescriptorTransport", "VSockTransport", "WebSocketTransport",
-    "VirtioTransport", "CANTransport", "MQTTTransport", "USBTransport",
+    "VirtioTransport", "CANTransport", "MQTTTransport", "RFCOMMTransport", "USBTransport",
   ].map { .library(name: $0, targets: [$0]) } + [
     .library(name: "BywayTesting", targets: ["BywayTesting", "BywayLineDevices", "BywayLineEmulation"]),
     .executable(name: "byway", targets: ["byway"]),
@@ -215,6 +215,7 @@ let package = Package(
     transport("Descriptor", "DescriptorTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, nioPosix]),
     transport("VSock", "VSockTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, nioPosix]),
     transport("CAN", "CANTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, logging]),
+    transport("RFCOMM", "RFCOMMTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, logging]),
     transport(
       "Virtio", "VirtioTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, nioPosix, logging]),
     // System calls only.
@@ -255,7 +256,7 @@ let package = Package(
         .target(name: "SerialTransport", condition: .when(traits: ["Serial"])),
         .target(name: "SSHTransport", condition: .when(traits: ["SSH"])),
         "LoopbackTransport", "DescriptorTransport", "VSockTransport", "WebSocketTransport",
-        "VirtioTransport", "CANTransport", "MQTTTransport", "USBTransport",
+        "VirtioTransport", "CANTransport", "MQTTTransport", "RFCOMMTransport", "USBTransport",
       ],
       swiftSettings: settings),
 
@@ -473,6 +474,10 @@ let package = Package(
       "CANTransportTests",
       ["Byway", "BywayPrimitives", "CANTransport", "TransportTestSupport", "TestTools", nioCore, logging],
       path: "transports/CAN/Tests"),
+    tests(
+      "RFCOMMTransportTests",
+      ["Byway", "BywayPrimitives", "RFCOMMTransport", "TransportTestSupport", "TestTools", nioCore, logging],
+      path: "transports/RFCOMM/Tests"),
     tests(
       "VirtioTransportTests",
       ["Byway", "BywayPrimitives", "VirtioTransport", "TransportTestSupport", "TestTools", nioCore, nioPosix, logging],

@@ -5,6 +5,7 @@ import DescriptorTransport
 import LoopbackTransport
 import MQTTTransport
 import ProcessTransport
+import RFCOMMTransport
 import TCPTransport
 import USBTransport
 import UnixTransport
@@ -25,6 +26,7 @@ import WebSocketTransport
     var transports: [any Transport] = [
       UnixTransport(), TCPTransport(), TLSTransport(), StdioTransport(), ExecTransport(), LoopbackTransport(),
       DescriptorTransport(), VSockTransport(), VirtioTransport(), CANTransport(), USBTransport(), USBGadgetTransport(),
+      RFCOMMTransport(),
       WebSocketTransport(over: TCPTransport()), WebSocketTransport(over: TLSTransport()), MQTTTransport(),
       MQTTTransport(isSecure: true),
     ]

@@ -67,7 +67,7 @@ import Testing
   func schemes() async throws {
     let help = try await home.byway("help", "links").text
     let transports = [
-      "can", "exec", "fd", "loopback", "mqtt", "mqtts", "serial", "ssh", "stdio", "tcp", "tls", "unix", "usb",
+      "can", "exec", "fd", "loopback", "mqtt", "mqtts", "rfcomm", "serial", "ssh", "stdio", "tcp", "tls", "unix", "usb",
       "usb-gadget", "virtio",
       "vsock", "ws", "wss",
     ]

@@ -1,0 +1,85 @@
+import BywayLibC
+import BywayPrimitives
+import NIOCore
+import Synchronization
+
+/// The connections in progress, each on a thread of its own, because connecting can block in the kernel. Safe on any thread.
+final class Dialing: Sendable {
+  /// The thread has not returned within its deadline.
+  struct Stuck: Error {}
+
+  /// The most threads. A kernel whose Bluetooth has failed keeps each of them for ever.
+  static let limit = 16
+  /// The time that a thread may be late.
+  private let grace: TimeAmount
+  private let count = Mutex(0)
+
+  init(grace: TimeAmount = .seconds(1)) {
+    self.grace = grace
+  }
+
+  /// The result, which either the caller or the thread closes.
+  private enum Outcome {
+    case awaited(EventLoopPromise<CInt>)
+    case abandoned
+  }
+
+  /// Opens a descriptor on a thread.
+  /// - Parameter open: opens it before the deadline. Blocks.
+  /// - Throws: ``Stuck``, or the error of `open`.
+  func open(
+    on eventLoop: any EventLoop, by deadline: NIODeadline, _ open: @escaping @Sendable () throws(SystemError) -> CInt
+  ) async throws -> CInt {
+    guard enter() else { throw Stuck() }
+    let promise = eventLoop.makePromise(of: CInt.self)
+    let outcome = SharedOutcome(.awaited(promise))
+    do {
+      let thread = try SystemThread.start {
+        let result = Result { () throws(SystemError) in try open() }
+        self.leave()
+        guard let promise = outcome.take() else {
+          if case .success(let descriptor) = result { close(descriptor) }
+          return
+        }
+        promise.completeWith(result.mapError { $0 as any Error })
+      }
+      pthread_detach(thread)
+    } catch {
+      leave()
+      _ = outcome.take()
+      promise.fail(error)
+    }
+    let timeout = eventLoop.scheduleTask(deadline: deadline + grace) { outcome.take()?.fail(Stuck()) }
+    defer { timeout.cancel() }
+    return try await promise.futureResult.get()
+  }
+
+  private func enter() -> Bool {
+    count.withLock { count in
+      guard count < Self.limit else { return false }
+      count += 1
+      return true
+    }
+  }
+
+  private func leave() {
+    count.withLock { $0 -= 1 }
+  }
+
+  private final class SharedOutcome: Sendable {
+    private let outcome: Mutex<Outcome>
+
+    init(_ outcome: Outcome) {
+      self.outcome = Mutex(outcome)
+    }
+
+    /// - Returns: `nil` if the other side has taken it.
+    func take() -> EventLoopPromise<CInt>? {
+      outcome.withLock { outcome in
+        guard case .awaited(let promise) = outcome else { return nil }
+        outcome = .abandoned
+        return promise
+      }
+    }
+  }
+}
