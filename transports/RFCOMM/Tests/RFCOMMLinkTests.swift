@@ -10,7 +10,7 @@ import TransportTestSupport
 
 @testable import RFCOMMTransport
 
-/// Tests what needs no hardware. ``EmulatedBluetooth`` has the connections; Tests/Device/rfcomm.py has emulated controllers.
+/// Tests what needs no hardware: ``EmulatedBluetooth`` has the connections.
 @Suite struct RFCOMMLinkTests {
   private static let device = "00:AA:00:00:00:00"
   private let bluetooth = EmulatedBluetooth()
