@@ -12,14 +12,16 @@ public struct USBTransport: Transport {
   public let forms = [AddressForm("usb:VID:PID[:SERIAL]", "a gadget or printer on a USB port of this machine")]
   public let options = USBPlace.options
   let list: USBDeviceList
+  private let calls: DeviceCalls
 
   /// Creates a transport. All facts are in the addresses.
   public init() {
     self.init(list: USBDeviceList())
   }
 
-  init(list: USBDeviceList) {
+  init(list: USBDeviceList, calls: DeviceCalls = .kernel) {
     self.list = list
+    self.calls = calls
   }
 
   public func check(_ address: LinkAddress) throws {
@@ -53,7 +55,7 @@ public struct USBTransport: Transport {
     -> any Channel
   {
     let device = try list.device(place.identity)
-    let pipe = try Self.pipe(device, place)
+    let pipe = try pipe(device, place)
     let logger = context.logger
     do {
       return try await ThreadChannel.open(on: context.group, to: queue) { socket in
@@ -65,12 +67,12 @@ public struct USBTransport: Transport {
     }
   }
 
-  private static func pipe(_ device: USBDevice, _ place: USBPlace) throws(USBFailure) -> DevicePipe {
+  private func pipe(_ device: USBDevice, _ place: USBPlace) throws(USBFailure) -> DevicePipe {
     var failure = USBFailure.noInterface(device, place)
     for interface in device.interfaces
     where interface.kind == place.kind && (place.interface ?? interface.number) == interface.number {
       do {
-        return try DevicePipe(device, interface)
+        return try DevicePipe(device, interface, calls: calls)
       } catch .inUse(let device, let interface) {
         failure = .inUse(device, interface)
       }

@@ -27,6 +27,7 @@ final class EmulatedCable: Transport, @unchecked Sendable {
     var completions: [[TransferCompletion]] = [[], []]
     var bells: [CInt?] = [nil, nil]
     var transferred = [0, 0]
+    var closedPipes = 0
     /// The number of bytes from the device after which the cable is unplugged.
     var unplugsAfter: Int?
   }
@@ -183,6 +184,7 @@ final class EmulatedPipe: BulkPipe, @unchecked Sendable {
 
   func close() {
     cable.state.withLock { state in
+      state.closedPipes += 1
       guard state.round == round else { return }
       state.bells[side] = nil
       state.directions[1 - side].receivers = []

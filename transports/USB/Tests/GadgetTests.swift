@@ -141,9 +141,16 @@ import TransportTestSupport
   func failures() {
     let expected: [(GadgetFailure, LinkFault, String)] = [
       (GadgetFailure(creating: "a", SystemError(code: EACCES)), .noPermission, "run this as root"),
+      (GadgetFailure(creating: "a", SystemError(code: EPERM)), .noPermission, "run this as root"),
+      (GadgetFailure(creating: "a", SystemError(code: EROFS)), .noPermission, "run this as root"),
       (GadgetFailure(creating: "a", SystemError(code: ENOENT)), .notADevice, "load the module usb_f_fs"),
+      (GadgetFailure(creating: "a", SystemError(code: ENODEV)), .notADevice, "load the module usb_f_fs"),
       (GadgetFailure(creating: "a", SystemError(code: EIO)), .notADevice, "The USB gadget a cannot be used"),
       (GadgetFailure(opening: "/f", SystemError(code: ENOENT)), .noFile, "No FunctionFS is mounted at /f"),
+      (GadgetFailure(opening: "/f", SystemError(code: ENOTDIR)), .noFile, "No FunctionFS is mounted at /f"),
+      (GadgetFailure(opening: "/f", SystemError(code: EPERM)), .noPermission, "Permission denied on /f"),
+      (GadgetFailure(opening: "/f", SystemError(code: EIO)), .notADevice, "The USB gadget /f cannot be used"),
+      (.closed, .nobodyListens, "was closed"), (.nameInUse("a"), .inUse, "write name= with another name"),
       (GadgetFailure(opening: "/f", SystemError(code: EACCES)), .noPermission, "Permission denied on /f"),
       (GadgetFailure(opening: "/f", SystemError(code: EBUSY)), .inUse, "in use by another program"),
       (.noHost("/f"), .nobodyListens, "plug in the cable"),

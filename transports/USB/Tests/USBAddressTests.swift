@@ -82,6 +82,28 @@ import Testing
     #expect(error?.code == .invalidAddress && error?.message.contains(part) == true, "\(error as Any)")
   }
 
+  @Test("the limits of a gadget's name and strings are exact")
+  func limits() throws {
+    func check(_ options: String) throws { try USBGadgetTransport().check(LinkAddress("usb-gadget:?\(options)")) }
+    let (name, text) = (String(repeating: "a", count: 40), String(repeating: "a", count: 126))
+    for options in ["name=\(name)", "udc=\(name)", "serial=\(text)", "product=\(text)", "product=a"] {
+      try check(options)
+    }
+    for options in [
+      "name=\(name)a", "udc=\(name)a", "udc=.a", "serial=\(text)a", "product=\(text)a", "product=", "serial=a%7F",
+      "product=%1F",
+    ] {
+      #expect(throws: BywayError.self, "\(options)") { try check(options) }
+    }
+  }
+
+  @Test("a serial number is part of an address only if the address can have it unchanged")
+  func writableSerials() {
+    func isWritable(_ serial: String?) -> Bool { USBIdentity(vendor: 1, product: 2, serial: serial).isWritable }
+    for serial in [nil, "A", "a:b", "!~"] as [String?] { #expect(isWritable(serial), "\(serial ?? "")") }
+    for serial in ["a/b", "a?b", "50%", "a b", "a\u{7F}", "\u{1F}", "ä"] { #expect(!isWritable(serial), "\(serial)") }
+  }
+
   @Test("a gadget cannot dial")
   func dialing() throws {
     let address = try LinkAddress("usb-gadget:")

@@ -60,6 +60,82 @@ import TransportTestSupport
     }
   }
 
+  @Test("an interface has its first bulk endpoint of each direction, and no other endpoints")
+  func endpoints() {
+    func endpoint(_ address: UInt8, _ kind: UInt8) -> [UInt8] { [7, 5, address, kind, 0, 2, 0] }
+    let configuration: [UInt8] = [9, 2, 0, 0, 0, 1, 0, 0, 0]
+    func interface(_ number: UInt8) -> [UInt8] { [9, 4, number, 0, 5, 0xFF, 0x48, 1, 0] }
+    let first =
+      interface(0) + endpoint(0x85, 3) + endpoint(0x81, 2) + endpoint(0x01, 1) + endpoint(0x02, 2) + endpoint(0x83, 2)
+      + endpoint(0x04, 2)
+    let link = USBInterface(number: 0, kind: .link, input: 0x81, output: 0x02, driver: nil)
+    #expect(USBDescriptors.interfaces(in: configuration + first, configuration: 1) == [link])
+    // Half a pair is none, and the next interface does not take it over.
+    let half = interface(1) + endpoint(0x86, 2)
+    let second = interface(2) + endpoint(0x07, 2)
+    #expect(USBDescriptors.interfaces(in: configuration + half + second, configuration: 1) == [])
+    let other: [UInt8] = [9, 2, 0, 0, 0, 2, 0, 0, 0]
+    let active = USBDescriptors.interfaces(in: configuration + first + other + first, configuration: 2)
+    #expect(active == [link])
+    // A descriptor of two bytes is the shortest.
+    #expect(USBDescriptors.interfaces(in: configuration + [2, 9] + first, configuration: 1) == [link])
+  }
+
+  @Test("a USB device is named by its maker and product, and its file has at least three digits")
+  func names() throws {
+    let system = try FakeUSB()
+    defer { withExtendedLifetime(system) {} }
+    try system.add("1-1", "1d6b:0104", product: "Link", interfaces: ["0 ff4801"])
+    try system.set("manufacturer", "Acme", of: "1-1")
+    try system.set("busnum", "12", of: "1-1")
+    try system.set("devnum", "1003", of: "1-1")
+    let device = try #require(system.list.all().first)
+    #expect(device.name == "Acme Link" && device.path.hasSuffix("/012/1003"))
+    try system.add("1-2", "1d6b:0105", interfaces: ["0 ff4801"])
+    #expect(system.list.all().map(\.name) == ["Acme Link", nil])
+    try system.set("devnum", "x", of: "1-1")
+    #expect(system.list.all().map(\.identity) == [USBIdentity("1d6b:0105")])
+  }
+
+  @Test("the driver of an interface is that of the active configuration")
+  func drivers() throws {
+    let system = try FakeUSB()
+    defer { withExtendedLifetime(system) {} }
+    try system.add("1-1", "1d6b:0104", interfaces: ["0 ff4801 usbfs", "1 ff4801"])
+    #expect(system.list.all().first?.interfaces.map(\.driver) == ["usbfs", nil])
+    try system.set("bConfigurationValue", "2", of: "1-1")
+    #expect(system.list.all().first?.interfaces.map(\.number) == [7])
+    #expect(system.list.all().first?.interfaces.first?.driver == nil)
+  }
+
+  @Test("the list of ports says that an interface is in use, or that a device file cannot be opened")
+  func unavailable() throws {
+    let system = try FakeUSB()
+    defer { withExtendedLifetime(system) {} }
+    try system.add("1-1", "1d6b:0104", interfaces: ["0 ff4801", "1 ff4801 usbfs"])
+    try system.add("1-2", "03f0:0042", interfaces: ["0 070104 usblp"])
+    try system.addDeviceFile("001/011")
+    try system.addDeviceFile("001/012")
+    #expect(
+      try USBTransport(list: system.list).ports().map(\.unavailableReason) == [nil, "in use", nil])
+  }
+
+  @Test("a message lists at most eight USB devices, without hubs")
+  func many() throws {
+    let system = try FakeUSB()
+    defer { withExtendedLifetime(system) {} }
+    try system.add("usb1", "1d6b:0002", withoutInterfaces: true)
+    for number in 1...9 {
+      let message = try #require(
+        #expect(throws: USBFailure.self) { try system.list.device(USBIdentity(vendor: 1, product: 2)) }?.message)
+      #expect(!message.contains("1d6b:0002") && !message.contains("…"), "\(message)")
+      try system.add("1-\(number)", "04e8:000\(number)", interfaces: ["0 ff4801"])
+    }
+    let message = #expect(throws: USBFailure.self) { try system.list.device(USBIdentity(vendor: 1, product: 2)) }?
+      .message
+    #expect(message?.hasSuffix("04e8:0008, ….") == true, "\(message ?? "")")
+  }
+
   @Test("a missing USB device is an absence, and its message lists those that are there")
   func missing() throws {
     let system = try FakeUSB()
@@ -146,7 +222,8 @@ struct FakeUSB {
 
   /// - Parameter interfaces: the number, the class and perhaps the driver of each. Interfaces of HID have no bulk endpoints.
   func add(
-    _ name: String, _ identity: String, serial: String? = nil, product: String? = nil, interfaces: [String] = []
+    _ name: String, _ identity: String, serial: String? = nil, product: String? = nil, interfaces: [String] = [],
+    withoutInterfaces: Bool = false
   ) throws {
     let ids = identity.split(separator: ":")
     let number = 10 + (Int(name.split(separator: "-").last ?? "") ?? 0)
@@ -173,11 +250,24 @@ struct FakeUSB {
       }
     }
     // Another configuration, which is not active.
-    descriptors += [
-      9, 2, 0, 0, 0, 2, 0, 0, 0, 9, 4, 7, 0, 2, 0xFF, 0x48, 1, 0, 7, 5, 0x81, 2, 0, 2, 0, 7, 5, 2, 2, 0, 2, 0,
-    ]
+    if !withoutInterfaces {
+      descriptors += [
+        9, 2, 0, 0, 0, 2, 0, 0, 0, 9, 4, 7, 0, 2, 0xFF, 0x48, 1, 0, 7, 5, 0x81, 2, 0, 2, 0, 7, 5, 2, 2, 0, 2, 0,
+      ]
+    }
     try write("1", "\(name)/bConfigurationValue")
     try Data(descriptors).write(to: URL(filePath: folder["devices/\(name)/descriptors"]))
+  }
+
+  /// Changes a fact of a device.
+  func set(_ fact: String, _ text: String, of name: String) throws { try write(text, "\(name)/\(fact)") }
+
+  /// Makes the file of a device: `001/011`.
+  func addDeviceFile(_ name: String) throws {
+    let path = folder["dev/\(name)"]
+    try FileManager.default.createDirectory(
+      atPath: String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)]), withIntermediateDirectories: true)
+    try folder.write("", to: "dev/\(name)")
   }
 
   private func write(_ text: String, _ file: String) throws {

@@ -110,6 +110,28 @@ import TransportTestSupport
     try await far.closeFuture.get()
   }
 
+  @Test("the pipe is closed once, before the close of its channel completes")
+  func released() async throws {
+    let cable = EmulatedCable()
+    for round in 1...3 {
+      let near = try await cable.open(side: 0, .test(), to: nil)
+      try await near.close()
+      #expect(cable.state.withLock(\.closedPipes) == round)
+    }
+  }
+
+  @Test("the end of a line is logged with its reason")
+  func reason() async throws {
+    let log = LogRecord()
+    let cable = EmulatedCable()
+    let near = try await cable.open(side: 0, .test(logger: log.logger), to: nil)
+    let end = try await near.receiving()
+    cable.unplug()
+    _ = try await end.get()
+    try await near.closeFuture.get()
+    #expect(log.all == ["debug Line ends line=cable reason=it was unplugged"])
+  }
+
   @Test("a session over USB survives an unplugged cable in a transfer")
   func session() async throws {
     let cable = EmulatedCable()

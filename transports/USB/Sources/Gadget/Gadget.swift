@@ -37,8 +37,7 @@ final class Gadget: Sendable {
     do {
       // The kernel takes its time to remove a gadget.
       return try await ThreadChannel.open(on: group, to: queue, patience: .seconds(10)) { [self] socket in
-        TransferPump(pipe, socket: socket, name: name, logger: logger).run()
-        release()
+        TransferPump(pipe, socket: socket, name: name, logger: logger, released: release).run()
       }
     } catch {
       if error is ThreadChannel.StartFailure {

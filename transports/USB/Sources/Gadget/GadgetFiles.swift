@@ -21,7 +21,7 @@ struct GadgetFiles: Sendable {
     do throws(SystemError) {
       try SystemError.check(Self.makeFolder(layout.functions))
       for step in layout.steps(settings) { try perform(step) }
-      try SystemError.check(mount(settings.name, function, "functionfs", 0, nil))
+      try SystemError.check(layout.mount(settings.name, function))
     } catch {
       remove()
       throw GadgetFailure(creating: settings.name, error)
@@ -41,7 +41,7 @@ struct GadgetFiles: Sendable {
   /// Removes all files of the gadget, as far as they exist.
   func remove() {
     try? perform(.write("\n", to: layout.binding(settings.name)))
-    umount2(function, CInt(MNT_DETACH))
+    layout.unmount(function)
     for step in layout.steps(settings).reversed() {
       switch step {
       case .folder(let path): rmdir(path)

@@ -1,3 +1,5 @@
+import BywayLibC
+
 /// The files that make a gadget in configfs, and the folder of its function.
 struct GadgetLayout: Sendable {
   /// A change of the file system.
@@ -12,6 +14,9 @@ struct GadgetLayout: Sendable {
   var functions = "/dev/usb-ffs"
   /// The folder of all controllers.
   var controllers = "/sys/class/udc"
+  /// Mounts the FunctionFS of that name; negative on failure, with `errno`. Tests stand for the kernel here.
+  var mount: @Sendable (_ name: String, _ folder: String) -> CInt = { BywayLibC.mount($0, $1, "functionfs", 0, nil) }
+  var unmount: @Sendable (_ folder: String) -> Void = { _ = umount2($0, CInt(MNT_DETACH)) }
 
   func gadget(_ name: String) -> String { "\(gadgets)/\(name)" }
   /// The folder where FunctionFS is mounted.

@@ -7,14 +7,16 @@ final class DevicePipe: BulkPipe, @unchecked Sendable {
   // Sendable: the thread that has opened it gives it to one other thread.
   private let descriptor: CInt
   private let interface: USBInterface
+  private let calls: DeviceCalls
   /// The requests of both directions: first those that receive.
   private let requests: UnsafeMutableBufferPointer<usb_request>
   private var isHalted = false
 
   /// Opens the device and takes the interface.
   /// - Throws: ``USBFailure``.
-  init(_ device: USBDevice, _ interface: USBInterface) throws(USBFailure) {
+  init(_ device: USBDevice, _ interface: USBInterface, calls: DeviceCalls = .kernel) throws(USBFailure) {
     self.interface = interface
+    self.calls = calls
     let descriptor: CInt
     do {
       descriptor = try Descriptor.open(device.path, O_RDWR)
@@ -22,15 +24,16 @@ final class DevicePipe: BulkPipe, @unchecked Sendable {
       throw USBFailure(opening: device, interface, error)
     }
     // The driver of printers would take what the printer says.
-    if interface.driver == "usblp" { _ = usb_detach_driver(descriptor, CInt(interface.number)) }
-    guard usb_claim(descriptor, UInt32(interface.number)) == 0 else {
-      let error = SystemError.last
+    if interface.driver == "usblp" { calls.detachDriver(descriptor, interface.number) }
+    do {
+      try calls.claim(descriptor, interface.number)
+    } catch {
       BywayLibC.close(descriptor)
       throw USBFailure(opening: device, interface, error)
     }
     // A printer may have been left in the middle of an answer: selecting the setting again resets its endpoints.
     if interface.alternate != 0 || interface.kind == .ipp {
-      _ = usb_set_interface(descriptor, UInt32(interface.number), UInt32(interface.alternate))
+      calls.select(descriptor, interface.number, interface.alternate)
     }
     self.descriptor = descriptor
     requests = .allocate(capacity: 2 * TransferPump.depth)
@@ -59,15 +62,21 @@ final class DevicePipe: BulkPipe, @unchecked Sendable {
     request.buffer = memory.baseAddress
     request.length = CInt(memory.count)
     requests[index] = request
-    let result = usb_submit(descriptor, requests.baseAddress.map { $0 + index })
-    guard result == 0 else { throw PipeEnd(SystemError.last) }
+    guard let first = requests.baseAddress else { return }
+    do {
+      try calls.submit(descriptor, first + index)
+    } catch {
+      throw PipeEnd(error)
+    }
   }
 
   func nextCompletion() throws(PipeEnd) -> TransferCompletion? {
-    var pointer: UnsafeMutablePointer<usb_request>?
-    guard usb_reap(descriptor, &pointer) == 0 else {
-      if errno == EAGAIN || errno == EINTR { return nil }
-      throw PipeEnd(SystemError.last)
+    let pointer: UnsafeMutablePointer<usb_request>?
+    do {
+      pointer = try calls.reap(descriptor)
+    } catch {
+      if error.code == EAGAIN || error.code == EINTR { return nil }
+      throw PipeEnd(error)
     }
     guard let pointer, let first = requests.baseAddress else { return nil }
     let request = pointer.pointee
@@ -82,10 +91,10 @@ final class DevicePipe: BulkPipe, @unchecked Sendable {
 
   func close() {
     if isHalted {
-      for endpoint in [interface.input, interface.output] { _ = usb_clear_halt(descriptor, UInt32(endpoint)) }
+      for endpoint in [interface.input, interface.output] { calls.clearHalt(descriptor, endpoint) }
     }
     // Releasing the interface ends its requests, and the kernel waits for their end.
-    _ = usb_release(descriptor, UInt32(interface.number))
+    calls.release(descriptor, interface.number)
     BywayLibC.close(descriptor)
   }
 }

@@ -21,6 +21,7 @@ struct TransferPump: ~Copyable {
   private let socket: CInt
   private let name: String
   private let logger: Logger
+  private let released: () -> Void
   private let memory: UnsafeMutableRawBufferPointer
   private var phase = Phase.running
   private var incoming = TransferRing(count: depth)
@@ -32,11 +33,15 @@ struct TransferPump: ~Copyable {
   ///   - pipe: an open pipe, which the pump owns.
   ///   - socket: an open stream socket that does not block, which the pump owns.
   ///   - name: the link in log messages.
-  init(_ pipe: any BulkPipe, socket: CInt, name: String, logger: Logger) {
+  ///   - released: called when the pipe is closed, and the channel not yet.
+  init(
+    _ pipe: any BulkPipe, socket: CInt, name: String, logger: Logger, released: @escaping () -> Void = {}
+  ) {
     self.pipe = pipe
     self.socket = socket
     self.name = name
     self.logger = logger
+    self.released = released
     memory = .allocate(byteCount: 2 * Self.depth * Self.size, alignment: 4096)
   }
 
@@ -44,6 +49,7 @@ struct TransferPump: ~Copyable {
     // The pipe first: it uses the memory, and the end of the channel says that the device can be opened again.
     pipe.close()
     memory.deallocate()
+    released()
     close(socket)
   }
 
