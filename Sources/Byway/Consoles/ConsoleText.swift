@@ -48,7 +48,7 @@ struct ConsoleText {
   /// Whether there is no text but the prompt of a shell, and no echo before it.
   var hasNoAnswer: Bool {
     guard let words = words() else { return true }
-    return prompt == .shell && words == lastLine.visible
+    return prompt == .shell && words.trimmed == lastLine.visible
   }
 
   /// The last lines of text for a message; `nil` if there is no text.

@@ -95,6 +95,17 @@ import Testing
     #expect(rig.ending != nil)
   }
 
+  @Test("a shell that shows its prompt alone, in its own time, has discarded the command")
+  func latePrompt() throws {
+    let rig = try ConsoleRig()
+    rig.show("\r\n# ")
+    rig.hear(ConsoleRig.mark("S"))
+    #expect(rig.said().contains("exec sh -c"))
+    rig.show("\r\n# ")
+    rig.pass(milliseconds: 8000)
+    #expect(rig.ending == nil && rig.said().contains(#"echo "BY""WAY-S-"#))
+  }
+
   @Test("a shell that is logged in already gets no name")
   func loggedIn() throws {
     let rig = try ConsoleRig()
