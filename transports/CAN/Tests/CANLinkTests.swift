@@ -33,6 +33,9 @@ import TransportTestSupport
       (EINVAL, fd, .badSettings, "write fd=no at both ends", false),
       (EINVAL, classic, .notADevice, "cannot be used", false),
       (EPERM, classic, .noPermission, "Permission denied", false),
+      (EACCES, classic, .noPermission, "Permission denied", false),
+      (ESOCKTNOSUPPORT, classic, .noRoute, "load the module can-isotp", false),
+      (EIO, fd, .notADevice, "cannot be used", false),
     ]
     for (code, address, fault, part, absent) in expected {
       let failure = CANFailure(opening: address, SystemError(code: code))
@@ -41,6 +44,15 @@ import TransportTestSupport
     }
     #expect(CANFailure.noInterface("a", ["b", "c"]).message.hasSuffix("There are: b, c."))
     #expect(CANFailure.noInterface("a", []).message.hasSuffix("There are no CAN interfaces here."))
+  }
+
+  @Test("a message that the other end does not take is lost, and a lost interface ends the line")
+  func losses() {
+    for code in [ECOMM, ETIMEDOUT, EILSEQ, EMSGSIZE, EBADMSG, EPROTO] {
+      #expect(ISOTPSocket.losses.contains(code), "\(code)")
+    }
+    for code in [ENODEV, ENETDOWN, ENXIO, EIO, EPIPE] { #expect(!ISOTPSocket.losses.contains(code), "\(code)") }
+    #expect(ISOTPSocket.largestMessage == 4095)
   }
 
   @Test("CAN interfaces are found among the others")

@@ -2,6 +2,7 @@ import Byway
 import Foundation
 import NIOCore
 import NIOPosix
+import Synchronization
 import TestPeers
 import TestTools
 import Testing
@@ -247,6 +248,100 @@ import TransportTestSupport
     await broker.stop()
   }
 
+  @Test("a session whose gateway has left the broker ends when the gateway does not come back")
+  func left() async throws {
+    let broker = try await MosquittoServer(in: folder)
+    let address = try address(broker)
+    let topics = try MQTTTarget(address).topics
+    let listener = try await transport.listen(on: address, context: .test())
+    let (dialed, accepted) = try await link(listener, address)
+    let publisher = try await Publisher(try MQTTTarget(address))
+    // The gateway would repeat an announcement that was cleared, but not while it is being stopped.
+    await listener.close()
+    let ended = try await dialed.receiving(limit: .seconds(20))
+    let start = ContinuousClock.now
+    try await publisher.publish([], to: topics.gateway, isRetained: true)
+    let error = try await ended.get().error as? BywayError
+    #expect(error?.code == .linkLost && error?.message.contains("has left the broker") == true, "\(error as Any)")
+    #expect(start.duration(to: .now) >= .milliseconds(2500))
+    close(dialed, accepted)
+    publisher.close()
+    await broker.stop()
+  }
+
+  @Test("a gateway that is back in time keeps its sessions")
+  func back() async throws {
+    let broker = try await MosquittoServer(in: folder)
+    let address = try address(broker)
+    let topics = try MQTTTarget(address).topics
+    let listener = try await transport.listen(on: address, context: .test())
+    let (dialed, accepted) = try await link(listener, address)
+    let publisher = try await Publisher(try MQTTTarget(address))
+    try await publisher.subscribe(to: topics.gateway)
+    var messages = publisher.messages.makeAsyncIterator()
+    let first = await messages.next()?.payload
+    let ended = try await dialed.receiving(limit: .seconds(20))
+    let hasEnded = Mutex(false)
+    ended.whenComplete { _ in hasEnded.withLock { $0 = true } }
+    try await publisher.publish([], to: topics.gateway, isRetained: true)
+    #expect(await messages.next()?.payload == [])
+    #expect(await messages.next()?.payload == first)
+    #expect(try await !eventually(within: .milliseconds(3500)) { hasEnded.withLock(\.self) })
+    close(dialed, accepted)
+    _ = try await ended.get()
+    publisher.close()
+    await listener.close()
+    await broker.stop()
+  }
+
+  @Test("a gateway warns of another one at its topic, once for several announcements")
+  func rival() async throws {
+    let broker = try await MosquittoServer(in: folder)
+    let address = try address(broker)
+    let topics = try MQTTTarget(address).topics
+    let log = LogRecord()
+    let listener = try await transport.listen(on: address, context: .test(logger: log.logger))
+    let publisher = try await Publisher(try MQTTTarget(address))
+    for _ in 0..<3 { try await publisher.publish(Presence.present(.random()).payload, to: topics.gateway) }
+    #expect(try await eventually { log.all.contains { $0.contains("Another gateway announces itself") } })
+    try await publisher.subscribe(to: topics.gateway)
+    // The announcement of the gateway itself is still the one that the broker keeps.
+    var messages = publisher.messages.makeAsyncIterator()
+    guard case .present? = await messages.next().map({ Presence($0.payload) }) else {
+      Issue.record("no announcement")
+      return
+    }
+    let warnings = log.all.filter { $0.hasPrefix("warning") }
+    #expect(warnings.count == 1 && warnings.first?.hasSuffix("times=1") == true, "\(warnings)")
+    publisher.close()
+    await listener.close()
+    await broker.stop()
+  }
+
+  @Test("more messages than a slow owner may leave unread arrive when it goes on")
+  func unread() async throws {
+    let broker = try await MosquittoServer(in: folder, "allow_anonymous true\nmax_queued_messages 0")
+    let target = try MQTTTarget(address(broker))
+    let loop = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let received = Mutex(0)
+    let reader = BrokerConnection(
+      on: loop.next(), received: { message in received.withLock { $0 += message.payload.count } }, ended: { _ in })
+    let settings = try target.settings(clientID: "reader")
+    try await loop.next().flatSubmit { reader.open(settings, by: .now() + .seconds(10)) }.get()
+    try await loop.next().flatSubmit { reader.subscribe(to: "flood", takesRetained: false) }.get()
+    // The event loop of the reader stands still while the messages are sent.
+    let gate = DispatchSemaphore(value: 0)
+    loop.next().execute { gate.wait() }
+    let publisher = try await Publisher(target)
+    for _ in 0..<60 { try await publisher.publish([UInt8](repeating: 7, count: 50_000), to: "flood") }
+    gate.signal()
+    #expect(try await eventually { received.withLock(\.self) == 3_000_000 })
+    loop.next().execute { reader.close() }
+    publisher.close()
+    await broker.stop()
+    try await loop.shutdownGracefully()
+  }
+
   @Test("the error of a topic without a gateway says so, or that another program uses the topic")
   func noGateway() async throws {
     let broker = try await MosquittoServer(in: folder)
@@ -349,12 +444,17 @@ import TransportTestSupport
   func limit() async throws {
     let broker = try await MosquittoServer(in: folder)
     let address = try address(broker)
-    var context = LinkContext.test()
+    let log = LogRecord()
+    var context = LinkContext.test(logger: log.logger)
     context.connections = ConnectionLimit(1)
     let listener = try await transport.listen(on: address, context: context)
     let (first, accepted) = try await link(listener, address)
     let refused = await bywayError { try await transport.connect(to: address, context: .test(limit: .seconds(2))) }
     #expect(refused?.message.contains("does not answer") == true && refused?.message.contains("has room") == true)
+    // The user repeats its opening, and the log does not.
+    let refusals = log.all.filter { $0.contains("A session was refused") }
+    #expect(
+      refusals.count == 1 && refusals.first?.hasSuffix("reason=the limit of connections is reached times=1") == true)
     try await pass("first", from: first, to: accepted)
     close(first, accepted)
     let (second, other) = try await link(listener, address)

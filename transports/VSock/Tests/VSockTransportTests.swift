@@ -55,6 +55,14 @@ import TransportTestSupport
       VSockFailure.listening(on: address, IOError(errnoCode: code, reason: "")).message
     }
     #expect(connecting(ECONNRESET).message.hasPrefix("Nothing listens on vsock:3:7000: start \"byway gateway\" there"))
+    #expect(connecting(ECONNREFUSED).diagnosis?.fault == .nobodyListens)
+    #expect(connecting(ECONNRESET).diagnosis?.fault == .nobodyListens)
+    for code in [EADDRNOTAVAIL, EHOSTUNREACH, ENETUNREACH] { #expect(connecting(code).diagnosis?.fault == .noRoute) }
+    #expect(connecting(ETIMEDOUT).message.hasPrefix("vsock:3:7000 did not answer in time"))
+    #expect(connecting(EPERM).diagnosis?.fault == .notConnected)
+    #expect(listening(EAFNOSUPPORT).contains("load the module vsock"))
+    #expect(listening(EIO).hasPrefix("Cannot listen on vsock:3:7000: "))
+    #expect(VSockFailure.listening(on: address, IOError(errnoCode: EIO, reason: "")).processing == .none)
     #expect(connecting(ENODEV).message.contains("vhost_vsock") && connecting(ENODEV).diagnosis?.fault == .noRoute)
     #expect(connecting(EAFNOSUPPORT).message.contains("no vsock"))
     #expect(connecting(EPERM).message.hasPrefix("Cannot connect to vsock:3:7000: "))

@@ -93,6 +93,36 @@ import TransportTestSupport
     #expect(over?.diagnosis?.fault == .nobodyListens && over?.message.contains("has ended") == true)
   }
 
+  @Test(
+    "a port that has no host is closed again, and a listener waits for the host",
+    .enabled(if: VirtioLinkTests.fileInError != nil))
+  func hostAway() async throws {
+    let system = try FakePorts(["vport0p1": "org.byway.link\n"])
+    defer { withExtendedLifetime(system) {} }
+    let file = try #require(Self.fileInError)
+    try FileManager.default.createSymbolicLink(atPath: "\(system.devices)/vport0p1", withDestinationPath: file)
+    let transport = VirtioTransport(list: system.list)
+    let address = try LinkAddress("virtio:org.byway.link")
+    let error = await bywayError { try await transport.connect(to: address, context: .test()) }
+    #expect(error?.message.hasPrefix("Nothing is connected to the host's end of ") == true, "\(error as Any)")
+    let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == file
+    }
+    #expect(open == 0)
+    let listener = try await transport.listen(on: address, context: .test())
+    #expect(listener.unavailableReason?.hasPrefix("Nothing is connected to the host's end of ") == true)
+    await listener.close()
+  }
+
+  /// A file of this machine for which poll(2) reports an error, as it does for a port without its host.
+  private static let fileInError = ["/dev/net/tun", "/proc/pressure/cpu", "/sys/power/state"].first { path in
+    let descriptor = Glibc.open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var state = pollfd(fd: descriptor, events: 0, revents: 0)
+    return poll(&state, 1, 0) == 1
+  }
+
   /// Returns the folders of a machine with one port, and the far end of the port.
   private func port(_ name: String) throws -> (FakePorts, RawTerminal) {
     let system = try FakePorts([name: "org.byway.link\n"])

@@ -1,6 +1,7 @@
 import Byway
 import BywayPrimitives
 import Foundation
+import NIOCore
 import TestTools
 import Testing
 
@@ -91,10 +92,51 @@ import Testing
     #expect(ports[0].device == "\(system.devices)/vport0p1")
   }
 
+  @Test("errors of the host's socket say what to do")
+  func socketFailures() {
+    let connected: [(CInt, LinkFault, String, absent: Bool)] = [
+      (ENOENT, .noFile, "There is no /s", true), (ENOTDIR, .noFile, "There is no /s", true),
+      (ECONNREFUSED, .nobodyListens, "has ended", true), (EACCES, .noPermission, "Permission denied on /s", false),
+      (EPERM, .noPermission, "Permission denied on /s", false), (EAGAIN, .inUse, "in use by another program", false),
+      (ETIMEDOUT, .inUse, "in use by another program", false), (EIO, .notADevice, "cannot be used", false),
+    ]
+    for (code, fault, part, absent) in connected {
+      let failure = VirtioFailure(connectingTo: "/s", IOError(errnoCode: code, reason: ""))
+      #expect(failure.diagnosis.fault == fault && failure.message.contains(part), "\(failure)")
+      #expect(failure.isAbsence == absent)
+    }
+    #expect(VirtioFailure(connectingTo: "/s", ChannelError.connectTimeout(.seconds(1))).diagnosis.fault == .inUse)
+  }
+
+  @Test("the ports of known programs are not for links")
+  func owners() {
+    for (name, owner) in [
+      ("org.qemu.guest_agent.0", "the guest agent of QEMU"), ("com.redhat.spice.0", "the agent of SPICE"),
+      ("org.spice-space.webdav.0", "the agent of SPICE"), ("org.libguestfs.channel.0", "libguestfs"),
+      ("org.byway.link", nil), ("x.org.libguestfs", nil), (nil, nil),
+    ] as [(String?, String?)] {
+      #expect(VirtioPort(path: "/p", name: name).owner == owner)
+    }
+  }
+
+  @Test("a path is a port only if it leads to the device of one")
+  func contains() throws {
+    let system = try FakePorts(["vport0p1": "a\n", "vport0p2": "b\n"], files: ["vport0p1", "other"])
+    defer { withExtendedLifetime(system) {} }
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(system.devices)/name", withDestinationPath: "\(system.devices)/vport0p1")
+    let found = ["vport0p1", "name", "other", "missing", "vport0p2"].map {
+      system.list.contains("\(system.devices)/\($0)")
+    }
+    #expect(found == [true, true, false, false, false])
+  }
+
   @Test("system errors of a virtio port say what to do")
   func failures() {
     let opened: [(CInt, LinkFault, String)] = [
       (ENOENT, .noFile, "There is no /p"), (ENODEV, .noFile, "There is no /p"),
+      (ENXIO, .noFile, "There is no /p"), (ENOTDIR, .noFile, "There is no /p"),
+      (EPERM, .noPermission, "70-byway-virtio.rules"),
       (EACCES, .noPermission, "70-byway-virtio.rules"),
       (EBUSY, .inUse, "is in use by another program"), (EIO, .notADevice, "/p cannot be used as a virtio port"),
     ]

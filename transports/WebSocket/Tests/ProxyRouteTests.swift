@@ -98,7 +98,8 @@ import TransportTestSupport
     "the error names the proxy, its status, and what to try",
     arguments: [
       ("407 Proxy Authentication Required", "wants a login"), ("403 Forbidden", "does not allow 127.0.0.1:9"),
-      ("502 Bad Gateway", "does not reach 127.0.0.1:9"), ("400 Bad Request", "Does an HTTP proxy listen there?"),
+      ("502 Bad Gateway", "does not reach 127.0.0.1:9"), ("503 Busy", "does not reach 127.0.0.1:9"),
+      ("504 Late", "does not reach 127.0.0.1:9"), ("400 Bad Request", "Does an HTTP proxy listen there?"),
     ])
   func refusals(_ status: String, _ words: String) async throws {
     let error = try await proxied("PROXY", answer: "HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n", to: 9).error
@@ -130,6 +131,54 @@ import TransportTestSupport
   func options(_ options: String) {
     let error = #expect(throws: BywayError.self) { try wss.check(LinkAddress("wss://hub.example/byway?\(options)")) }
     #expect(error?.code == .invalidAddress && error?.message.contains("secret") == false)
+  }
+
+  @Test("a proxy that is not there, or does not answer, is an error about the proxy")
+  func missing() async throws {
+    let unused = try UnusedPort()
+    let address = try LinkAddress("ws://127.0.0.1:9/byway?proxy=http://127.0.0.1:\(unused.port)")
+    let refused = await bywayError { try await ws.connect(to: address, context: .test()) }
+    #expect(
+      refused?.message.hasPrefix("Nothing listens on the proxy 127.0.0.1:\(unused.port)") == true, "\(refused as Any)")
+    withExtendedLifetime(unused) {}
+    let proxy = try await TCPTransport().listen(on: LinkAddress("tcp://127.0.0.1:0"), context: .test())
+    let silent = try LinkAddress("ws://127.0.0.1:9/byway?proxy=http://\(proxy.address.hostPort())")
+    let late = await bywayError { try await ws.connect(to: silent, context: .test(limit: .milliseconds(500))) }
+    #expect(late?.message.contains("opened no tunnel to 127.0.0.1:9 in time") == true, "\(late as Any)")
+    #expect(late?.diagnosis?.fault == .noAnswer)
+    await proxy.close()
+  }
+
+  @Test("the password for a proxy must be there before the proxy is dialed")
+  func missingPassword() async throws {
+    let unused = try UnusedPort()
+    for (source, words) in [
+      ("env:BYWAY_NO_SUCH_VARIABLE", "The environment variable BYWAY_NO_SUCH_VARIABLE (proxy-password=) is not set"),
+      ("/no/such/file", "Cannot read /no/such/file (proxy-password=)"),
+    ] {
+      let address = try LinkAddress(
+        "ws://127.0.0.1:9/byway?proxy=http://me@127.0.0.1:\(unused.port)&proxy-password=\(source)")
+      let dialed = await bywayError { try await ws.connect(to: address, context: .test()) }
+      #expect(dialed?.message.contains(words) == true && dialed?.code == .linkUnavailable, "\(dialed as Any)")
+      let checked = await bywayError { try ws.check(address, for: .dial) }
+      #expect(checked?.message.contains(words) == true && checked?.code == .unreadableFile, "\(checked as Any)")
+    }
+    withExtendedLifetime(unused) {}
+  }
+
+  @Test("other spellings of a proxy are accepted")
+  func spellings() throws {
+    for proxy in ["http://proxy:3128/", "http://[::1]:1", "http://me@proxy:65535&proxy-password=/p"] {
+      try wss.check(LinkAddress("wss://hub.example/byway?proxy=\(proxy)"))
+    }
+    for proxy in [
+      "http://proxy:0", "http://proxy:1?a=b", "http://a%253Ab@proxy:1&proxy-password=/p",
+      "http://@proxy:1&proxy-password=/p",
+    ] {
+      #expect(throws: BywayError.self, "\(proxy)") {
+        try wss.check(LinkAddress("wss://hub.example/byway?proxy=\(proxy)"))
+      }
+    }
   }
 
   @Test("a listener has no proxy")

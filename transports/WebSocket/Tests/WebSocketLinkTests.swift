@@ -192,6 +192,155 @@ import Testing
     #expect(try end.sent() == [0x8A, 1, 199])
   }
 
+  @Test("a client that has closed waits for the server to end the connection, at most a second")
+  func clientEnd() throws {
+    let end = try End(isClient: true)
+    end.channel.close(mode: .output, promise: nil)
+    #expect(try end.sent().prefix(2) == [0x88, 0x82])
+    try end.receive([0x88, 2, 0x03, 0xE8])
+    end.channel.embeddedEventLoop.run()
+    #expect(end.record.hasInputEnded && end.channel.isActive)
+    end.channel.embeddedEventLoop.advanceTime(by: .milliseconds(999))
+    #expect(end.channel.isActive)
+    end.channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
+    #expect(!end.channel.isActive && end.record.errors.isEmpty)
+  }
+
+  @Test("a server that has closed ends the connection when the client closes, too")
+  func serverEnd() throws {
+    let end = try End(isClient: false)
+    end.channel.close(mode: .output, promise: nil)
+    _ = try end.sent()
+    try end.receive([0x82, 0x81, 0, 0, 0, 0, 7])
+    #expect(end.record.bytes == [7] && end.channel.isActive)
+    try end.receive([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE9])
+    end.channel.embeddedEventLoop.run()
+    #expect(end.record.hasInputEnded && !end.channel.isActive && end.record.errors.isEmpty)
+    #expect(try end.sent() == [])
+  }
+
+  @Test("a full close after one direction sends no second close frame", arguments: [true, false])
+  func closeAfterOutput(_ hasInputEnded: Bool) throws {
+    let end = try End(isClient: false)
+    if hasInputEnded {
+      try end.receive([0x88, 0x80, 0, 0, 0, 0])
+    } else {
+      end.channel.close(mode: .output, promise: nil)
+      _ = try end.sent()
+    }
+    let closed = end.channel.eventLoop.makePromise(of: Void.self)
+    var isClosed = false
+    closed.futureResult.assumeIsolated().whenSuccess { isClosed = true }
+    end.channel.close(promise: closed)
+    #expect(try end.sent() == (hasInputEnded ? [0x88, 2, 0x03, 0xE8] : []))
+    end.advance(1)
+    end.channel.embeddedEventLoop.run()
+    #expect(isClosed && !end.channel.isActive && end.record.errors.isEmpty)
+  }
+
+  @Test("bytes after the own close frame are refused, and a PING is not sent or answered")
+  func afterOutput() throws {
+    let end = try End(isClient: false)
+    end.channel.close(mode: .output, promise: nil)
+    _ = try end.sent()
+    #expect(throws: ChannelError.outputClosed) { try end.channel.writeAndFlush(ByteBuffer(string: "a")).wait() }
+    try end.receive([0x89, 0x80, 0, 0, 0, 0])
+    end.advance(300)
+    #expect(try end.sent() == [] && end.channel.isActive && end.record.errors.isEmpty)
+    #expect(throws: ChannelError.operationUnsupported) { try end.channel.close(mode: .input).wait() }
+  }
+
+  @Test("a peer that has closed its direction is sent a PING, and need not answer")
+  func pingAfterInput() throws {
+    let end = try End(isClient: false)
+    try end.receive([0x88, 0x80, 0, 0, 0, 0])
+    end.advance(60)
+    #expect(try end.sent().prefix(2) == [0x89, 0])
+    end.advance(120)
+    #expect(end.channel.isActive && end.record.errors.isEmpty)
+  }
+
+  @Test("any bytes are a sign of life after a PING, also a part of a frame")
+  func partIsLife() throws {
+    let end = try End(isClient: false)
+    end.advance(30)
+    #expect(try end.sent() == [0x89, 0])
+    end.advance(19)
+    try end.receive([0x82])
+    end.advance(1)
+    #expect(end.channel.isActive && end.record.errors.isEmpty)
+    end.advance(9)
+    #expect(try end.sent() == [])
+    end.advance(1)
+    #expect(try end.sent() == [0x89, 0])
+  }
+
+  @Test("a frame arrives although each of its bytes comes alone, and its owner has asked once")
+  func bytewise() throws {
+    let end = try End(isClient: false)
+    for byte: UInt8 in [0x82, 0x83, 1, 2, 3, 4, 7 ^ 1, 8 ^ 2, 9 ^ 3] { try end.receive([byte]) }
+    #expect(end.record.bytes == [7, 8, 9])
+  }
+
+  @Test("a connection that is cut while its owner does not read is closed when the owner reads")
+  func cutUnread() throws {
+    let end = try End(isClient: false)
+    end.record.readsOn = false
+    try end.receive([0x82, 0x81, 0, 0, 0, 0, 1])
+    end.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    end.channel.embeddedEventLoop.run()
+    #expect(end.record.bytes == [1] && end.record.errors.count == 1 && end.channel.isActive)
+    end.channel.read()
+    end.channel.embeddedEventLoop.run()
+    #expect(!end.channel.isActive && end.record.errors.count == 1)
+  }
+
+  @Test("the codes of an ordinary end are no errors, and another code ends both directions")
+  func codes() throws {
+    for code: UInt8 in [0xE8, 0xE9] {
+      let end = try End(isClient: false)
+      try end.receive([0x88, 0x82, 0, 0, 0, 0, 0x03, code])
+      #expect(end.record.hasInputEnded && end.record.errors.isEmpty && end.channel.isActive)
+    }
+    let end = try End(isClient: false)
+    try end.receive([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xF3])
+    #expect(try end.sent() == [0x88, 2, 0x03, 0xE8])
+    end.channel.embeddedEventLoop.run()
+    #expect(end.record.errors.map(\.message) == ["The peer closed the link with code 1011."] && !end.channel.isActive)
+  }
+
+  @Test("an error of the peer after the own close frame is not answered with another one")
+  func errorAfterClose() throws {
+    let end = try End(isClient: false)
+    end.channel.close(mode: .output, promise: nil)
+    _ = try end.sent()
+    try end.receive([0x81, 0x80, 0, 0, 0, 0])
+    end.channel.embeddedEventLoop.run()
+    #expect(try end.sent() == [] && !end.channel.isActive && end.record.errors.count == 1)
+  }
+
+  @Test("a message shows at most 80 characters of the peer's reason")
+  func longReason() throws {
+    let end = try End(isClient: true)
+    try end.receive([0x88, 102, 0x03, 0xF1] + [UInt8](repeating: UInt8(ascii: "x"), count: 100))
+    let reason = String(repeating: "x", count: 80)
+    #expect(end.record.errors.map(\.message) == ["The peer closed the link with code 1009 (\"\(reason)\")."])
+  }
+
+  @Test("a message of exactly 16 KiB is one frame, an empty write is none, and a large one completes once")
+  func sizes() throws {
+    let end = try End(isClient: false)
+    try end.channel.writeAndFlush(ByteBuffer(repeating: 7, count: 16_384)).wait()
+    #expect(try end.sent().prefix(4) == [0x82, 126, 0x40, 0x00])
+    try end.channel.writeAndFlush(ByteBuffer()).wait()
+    #expect(try end.sent() == [])
+    try end.channel.writeAndFlush(ByteBuffer(repeating: 7, count: 16_385)).wait()
+    #expect(try end.sent().suffix(3) == [0x82, 1, 7])
+    // The most that is received.
+    try end.receive([0x82, 0xFF, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0] + [UInt8](repeating: 5, count: 65_536))
+    #expect(end.record.bytes.count == 65_536 && end.record.errors.isEmpty)
+  }
+
   @Test("a flood of close frames has one answer")
   func closeFlood() throws {
     let end = try End(isClient: false)
