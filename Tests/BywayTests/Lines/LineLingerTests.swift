@@ -41,17 +41,20 @@ import TransportTestSupport
   @Test("a session keeps its line, and the time begins again when it has ended")
   func session() async throws {
     let pair = try SocketPair()
-    let listener = try await listen(pair, "?linger=1")
     let link = try TransportRegistry([pair]).link("pair:dialer-\(pair.number)")
-    let near = try await link.transport.connect(to: link.address, context: .test())
+    // The dialer asks before the time of the listener begins.
+    let dialing = Task { try await link.transport.connect(to: link.address, context: .test(limit: .seconds(20))) }
+    #expect(try await eventually { pair.isDialed })
+    let listener = try await listen(pair, "?linger=2")
+    let near = try await dialing.value
     let far = try #require(try await nextChannel(of: listener))
-    #expect(try await !eventually(within: .milliseconds(1500)) { isGivenBack })
+    #expect(try await !eventually(within: .milliseconds(2500)) { isGivenBack })
     #expect(near.isActive && far.isActive)
     near.close(promise: nil)
     try await far.close()
     let start = ContinuousClock.now
     #expect(try await nextChannel(of: listener) == nil)
-    #expect(isGivenBack && start.duration(to: .now) >= .milliseconds(800))
+    #expect(isGivenBack && start.duration(to: .now) >= .milliseconds(1500))
     await listener.close()
   }
 }
@@ -76,6 +79,12 @@ private final class SocketPair: Transport, @unchecked Sendable {
   }
 
   deinit { Glibc.close(watch) }
+
+  /// Whether the dialer has sent bytes, before the listener has its end.
+  var isDialed: Bool {
+    var state = pollfd(fd: ends[1], events: Int16(POLLIN), revents: 0)
+    return poll(&state, 1, 0) == 1
+  }
 
   /// Whether the listener has closed its end.
   var isFarEnded: Bool {
