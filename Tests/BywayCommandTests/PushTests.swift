@@ -61,7 +61,9 @@ import Testing
   func foreignPart() async throws {
     let folder = try TemporaryFolder()
     let file = ProgramFile(bytes: Self.noise(5000))
-    try folder.write("something else", to: "program.part-\(file.sha256.prefix(8))")
+    let part = "program.part-\(file.sha256.prefix(8))"
+    try FileManager.default.createDirectory(atPath: folder[part], withIntermediateDirectories: false)
+    try folder.write("something else", to: "\(part)/program")
     var there = -1
     _ = try await Self.copy(file, to: folder["program"], LocalShell()) {
       if case .began(_, let known) = $0 { there = known }
@@ -98,6 +100,100 @@ import Testing
     #expect(FileManager.default.contents(atPath: folder["program"]) == Data("old".utf8))
   }
 
+  @Test(
+    "a folder in the place of the partial one that leads elsewhere, or is another user's, is refused",
+    arguments: [true, false])
+  func plantedFolder(_ isLink: Bool) async throws {
+    let folder = try TemporaryFolder()
+    let file = ProgramFile(bytes: Self.noise(3000))
+    let shell = LocalShell()
+    try FileManager.default.createDirectory(atPath: folder["other"], withIntermediateDirectories: false)
+    let part = folder["program.part-\(file.sha256.prefix(8))"]
+    if isLink {
+      try FileManager.default.createSymbolicLink(atPath: part, withDestinationPath: folder["other"])
+    } else {
+      try FileManager.default.createDirectory(atPath: part, withIntermediateDirectories: false)
+      // As if the current folder belonged to another user.
+      shell.prelude = #"[() { if test "$1" = -O; then false; else builtin [ "$@"; fi; }"#
+    }
+    let error = await #expect(throws: CommandFailure.self) {
+      try await Self.copy(file, to: folder["program"], shell) { _ in }
+    }
+    #expect(error?.message.contains("belongs to another user") == true, "\(error?.message ?? "")")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder["other"]) == [])
+    #expect(!folder.names.contains("program"))
+  }
+
+  @Test("a link in the place of the program is replaced, and a folder there is refused")
+  func plantedTarget() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("precious", to: "other")
+    try FileManager.default.createSymbolicLink(atPath: folder["program"], withDestinationPath: folder["other"])
+    let file = ProgramFile(bytes: Self.noise(3000))
+    _ = try await Self.copy(file, to: folder["program"], LocalShell()) { _ in }
+    #expect(FileManager.default.contents(atPath: folder["program"]).map(Array.init) == file.bytes)
+    #expect(FileManager.default.contents(atPath: folder["other"]) == Data("precious".utf8))
+    try FileManager.default.createDirectory(atPath: folder["folder"], withIntermediateDirectories: false)
+    let error = await #expect(throws: CommandFailure.self) {
+      try await Self.copy(file, to: folder["folder"], LocalShell()) { _ in }
+    }
+    #expect(error?.message.contains("is a folder") == true, "\(error?.message ?? "")")
+    #expect(folder.names == ["folder", "other", "program"])
+  }
+
+  @Test("a number of bytes that no file has starts the copy over", arguments: ["-5", "99999999999", "many"])
+  func impossibleCount(_ count: String) async throws {
+    let folder = try TemporaryFolder()
+    let file = ProgramFile(bytes: Self.noise(3000))
+    let shell = LocalShell()
+    shell.prelude = "wc() { echo \(count); }"
+    var there = -1
+    _ = try await Self.copy(file, to: folder["program"], shell) {
+      if case .began(_, let known) = $0 { there = known }
+    }
+    #expect(there == 0)
+    #expect(FileManager.default.contents(atPath: folder["program"]).map(Array.init) == file.bytes)
+  }
+
+  @Test("the last steps can be run twice, because an answer to them may be lost or late")
+  func lateAnswers() async throws {
+    let folder = try TemporaryFolder()
+    let file = ProgramFile(bytes: Array(repeating: 7, count: 20_000))
+    let shell = LocalShell()
+    var lost: Set<String> = []
+    shell.disturbance = { _, command in
+      !command.hasPrefix("p ") && lost.insert(command).inserted ? .answerLost : .none
+    }
+    _ = try await Self.copy(file, to: folder["program"], shell) { _ in }
+    #expect(lost.contains { $0.contains("gzip -dc") })
+    #expect(FileManager.default.contents(atPath: folder["program"]).map(Array.init) == file.bytes)
+    #expect(folder.names == ["program"])
+  }
+
+  @Test("a path that a terminal would obey, or that has several lines, is refused")
+  func hostilePath() async throws {
+    let shell = LocalShell()
+    shell.prelude = #"[() { false; }; HOME=$'/tmp/\e[31mred'"#
+    let error = await #expect(throws: CommandFailure.self) {
+      try await Self.copy(ProgramFile(bytes: Self.noise(10)), to: nil, shell) { _ in }
+    }
+    #expect(error?.message.contains("no folder for the program") == true, "\(error?.message ?? "")")
+    let command = try PushCommand.parse(["exec:sh?shell=sh", "--program", "/dev/null", "--to", "/tmp/x\ntouch y"])
+    let usage = await #expect(throws: CommandFailure.self) { try await command.run() }
+    #expect(usage?.status == .usage)
+  }
+
+  @Test(
+    "the terminal has its echo again after a signal during the question for the password",
+    arguments: ["\u{3}", "SIGTERM"])
+  func interruptedQuestion(keys: String) async throws {
+    let run = try await TerminalRun.of(
+      ["push", "exec:cat?login=root", "--program", "/bin/sh"], ["Password of root", keys])
+    #expect(run.status == Int(keys == "SIGTERM" ? -SIGTERM : -SIGINT))
+    #expect(run.wasChanged)
+    #expect(run.isUnchanged)
+  }
+
   /// Bytes that gzip does not shrink.
   private static func noise(_ count: Int) -> [UInt8] {
     var state: UInt32 = 1
@@ -108,7 +204,7 @@ import Testing
   }
 
   private static func copy(
-    _ file: ProgramFile, to path: String, _ shell: LocalShell, _ observer: (ProgramCopy.Stage) -> Void
+    _ file: ProgramFile, to path: String?, _ shell: LocalShell, _ observer: (ProgramCopy.Stage) -> Void
   ) async throws -> String {
     try await ProgramCopy(
       file: file, path: path, name: "program", link: "box", run: { command, _ in try await shell.run(command) }
@@ -123,6 +219,8 @@ private final class LocalShell {
   var failAfter: Int?
   var disturbance: (Int, String) -> Disturbance = { _, _ in .none }
   var beforeVerification: String?
+  /// Commands before each one, which replace programs of the machine.
+  var prelude = ""
   private var state: [String] = []
   private var count = 0
 
@@ -140,7 +238,8 @@ private final class LocalShell {
     if let beforeVerification, command.hasPrefix("sha256sum") { line = "\(beforeVerification); \(command)" }
     // Definitions and the number of the next byte are kept; the file is on the disk.
     if command.contains("umask") || command.hasPrefix("n=") { state.append(command) }
-    let script = state.joined(separator: "\n") + "\n" + "{ \(line); } 2>&1; s=$?; echo; echo \"status $s ${n-}\""
+    let script =
+      ([prelude] + state).joined(separator: "\n") + "\n" + "{ \(line); } 2>&1; s=$?; echo; echo \"status $s ${n-}\""
     let result = try await Program.bash.run(["-c", script], within: .seconds(20))
     let lines = result.text.split(separator: "\n").map(String.init)
     let words = try #require(lines.last).split(separator: " ")

@@ -49,8 +49,8 @@ struct ProgramCopy {
     let packed = tools.hasGzip ? try Gzip.encode(file.bytes) : file.bytes
     let isPacked = tools.hasGzip && packed.count < file.bytes.count
     let bytes = isPacked ? packed : file.bytes
-    let part = "\(path).part-\(file.sha256.prefix(8))"
-    var sent = try await begin(part, bytes, tools)
+    let part = PartFolder(for: path, sha256: file.sha256)
+    var sent = try await begin(part, for: path, bytes, tools)
     observer(.began(total: bytes.count, there: sent))
     while sent < bytes.count {
       let size = tools.hasBase64 ? Self.piece : Self.octalPiece
@@ -82,25 +82,29 @@ struct ProgramCopy {
   private func destination() async throws -> String {
     if let path { return path }
     let folder = try await ask("d=/usr/local/bin; [ -d $d ] && [ -w $d ] || d=$HOME; echo \"$d\"")
-    guard folder.hasPrefix("/") else {
+    guard folder.hasPrefix("/"), ProgramCopy.isPath(folder) else {
       throw unavailable("\(link) has no folder for the program: give its path with --to.")
     }
     return "\(folder)/\(name)"
   }
 
-  /// Prepares the partial file.
+  /// Whether a path has only characters that a terminal shows and that one line of a shell can contain.
+  static func isPath(_ text: String) -> Bool { !text.isEmpty && text == text.visible }
+
+  /// Enters the folder of the partial file, and prepares that.
   /// - Returns: how many bytes of it are there, and right.
-  private func begin(_ part: String, _ bytes: [UInt8], _ tools: Tools) async throws -> Int {
-    let file = ShellWord.quoted(part)
+  private func begin(_ part: PartFolder, for path: String, _ bytes: [UInt8], _ tools: Tools) async throws -> Int {
     let decode = tools.hasBase64 ? #"printf %s "$3" | base64 -d"# : #"printf "$3""#
     let sum = tools.hasChecksum ? #"cksum < "$q""# : #"sha256sum < "$q""#
     let add =
       #"if [ "$1" = "$n" ]; then \#(decode) > "$q" && [ "$(\#(sum))" = "$2" ] && cat "$q" >> "$f" && n=$((n + $4)); fi; [ "$n" -gt "$1" ]"#
-    _ = try await ask(#"umask 077; f=\#(file); q="$f.piece"; p() { \#(add); }; touch "$f""#)
-    let known = try await ask(#"wc -c < "$f"; \#(tools.hasChecksum ? #"cksum < "$f""# : #"sha256sum < "$f""#)"#)
+    _ = try await ask("[ ! -d \(ShellWord.quoted(path)) ] || { echo 'this path is a folder'; false; }")
+    _ = try await ask("umask 077; f=program; q=piece; p() { \(add); }; \(part.entry)")
+    let known = try await ask(
+      #": >> "$f"; wc -c < "$f"; \#(tools.hasChecksum ? #"cksum < "$f""# : #"sha256sum < "$f""#)"#)
     let lines = known.split(separator: "\n").map { String($0).trimmed }
-    var there = Int(lines.first ?? "") ?? 0
-    if there > bytes.count || lines.last != checksum(bytes[..<min(there, bytes.count)], tools) { there = 0 }
+    var there = lines.first.flatMap { Int($0) } ?? 0
+    if !(0...bytes.count).contains(there) || lines.last != checksum(bytes[..<there], tools) { there = 0 }
     if there == 0 { _ = try await ask(#": > "$f""#) }
     _ = try await ask("n=\(there)")
     return there
@@ -127,18 +131,29 @@ struct ProgramCopy {
   }
 
   private func finish(
-    _ part: String, _ path: String, isPacked: Bool, _ tools: Tools, _ observer: (Stage) -> Void
+    _ part: PartFolder, _ path: String, isPacked: Bool, _ tools: Tools, _ observer: (Stage) -> Void
   ) async throws {
-    if isPacked { _ = try await ask(#"gzip -dc < "$f" > "$q" && mv -f "$q" "$f""#) }
+    // The packed file stays, so that each command can be run twice.
+    let copy = isPacked ? "unpacked" : "program"
+    if isPacked { _ = try await ask("gzip -dc < program > \(copy)") }
     let method = tools.hasSHA256 ? "sha256sum" : "cksum"
     let wanted = tools.hasSHA256 ? "\(file.sha256)  -" : POSIXChecksum.text(file.bytes)
-    let found = try await ask(#"\#(method) < "$f""#)
+    let found = try await ask("\(method) < \(copy)")
     guard found == wanted else {
-      _ = try? await ask(#"rm -f "$f" "$q""#)
+      await remove(part)
       throw unavailable("The copy at \(link) is damaged, and was removed: push again.")
     }
     observer(.verified(with: method))
-    _ = try await ask(#"rm -f "$q"; chmod 755 "$f" && mv -f "$f" \#(ShellWord.quoted(path))"#)
+    let target = ShellWord.quoted(path)
+    _ = try await ask(
+      "if [ -e \(copy) ]; then [ ! -d \(target) ] && chmod 755 \(copy) && mv -f \(copy) \(target); else [ -e \(target) ]; fi"
+    )
+    await remove(part)
+  }
+
+  private func remove(_ part: PartFolder) async {
+    _ = try? await ask("rm -f program piece unpacked")
+    _ = try? await ask(part.removal)
   }
 
   // MARK: Helpers

@@ -33,7 +33,7 @@ struct PushCommand: AsyncParsableCommand {
 
   func run() async throws {
     let link = try OptionValue.of("LINK") { try CommandContext.transports.link(named: self.link) }
-    if let to, !to.hasPrefix("/") || to.hasSuffix("/") || to.utf8.count > 500 {
+    if let to, !to.hasPrefix("/") || to.hasSuffix("/") || to.utf8.count > 500 || !ProgramCopy.isPath(to) {
       throw CommandFailure(
         .usage, "--to \(to) is not the full path of a file: write /usr/local/bin/byway, for example.")
     }
@@ -41,6 +41,9 @@ struct PushCommand: AsyncParsableCommand {
     let file = try ProgramFile(path)
     PasswordPrompt.ask(for: link)
     let name = program.map { $0.split(separator: "/").last.map(String.init) ?? "byway" } ?? "byway"
+    guard ProgramCopy.isPath(name) else {
+      throw CommandFailure(.usage, "The name of \(path) has a character that cannot be shown: rename the file.")
+    }
     let context = LinkContext(
       group: MultiThreadedEventLoopGroup.singleton,
       logger: Logger(label: "byway.push") { _ in SwiftLogNoOpLogHandler() },

@@ -114,7 +114,7 @@ extension EndToEnd {
       let folder = try TemporaryFolder()
       try Data((0..<3000).map { UInt8(truncatingIfNeeded: $0) }).write(to: URL(filePath: folder["program"]))
       try FileManager.default.createDirectory(atPath: folder["tools"], withIntermediateDirectories: true)
-      for tool in ["sh", "cat", "cksum", "chmod", "mv", "rm", "touch", "uname", "wc"] {
+      for tool in ["sh", "cat", "cksum", "chmod", "mkdir", "mv", "rm", "rmdir", "uname", "wc"] {
         let path = ["/bin/\(tool)", "/usr/bin/\(tool)"].first(where: FileManager.default.isExecutableFile(atPath:))
         try FileManager.default.createSymbolicLink(
           atPath: folder["tools/\(tool)"], withDestinationPath: #require(path))
