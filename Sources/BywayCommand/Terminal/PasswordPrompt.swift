@@ -1,5 +1,6 @@
 import Byway
 import BywayLibC
+import BywayPrimitives
 
 /// A question for the password of a login at a console, on the terminal of this process.
 enum PasswordPrompt {
@@ -17,13 +18,10 @@ enum PasswordPrompt {
   /// Reads a line from the terminal without an echo; `nil` if there is no terminal, or nothing is typed.
   private static func read(_ question: String) -> String? {
     guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return nil }
-    var before = termios()
-    guard tcgetattr(STDIN_FILENO, &before) == 0 else { return nil }
-    var silent = before
-    silent.c_lflag &= ~tcflag_t(ECHO)
-    tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+    // The echo comes back even if a signal, such as that of Ctrl-C, ends the process.
+    EchoGuard.begin(on: STDIN_FILENO)
     defer {
-      tcsetattr(STDIN_FILENO, TCSANOW, &before)
+      EchoGuard.restore()
       StandardStream.error.writeText("\n")
     }
     StandardStream.error.writeText(question)

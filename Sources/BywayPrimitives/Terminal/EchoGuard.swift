@@ -2,7 +2,7 @@ import BywayLibC
 
 /// Turns a terminal's echo off, and always on again. Handles one terminal at a time, from one thread. The process may exit
 /// meanwhile, also by a signal.
-enum EchoGuard {
+package enum EchoGuard {
   /// State for signal handlers and `atexit`, which cannot take a lock. It is written before they can see it: `descriptor` last.
   nonisolated(unsafe) private static var before = termios()
   nonisolated(unsafe) private static var descriptor: CInt = -1
@@ -10,7 +10,7 @@ enum EchoGuard {
 
   private static let registration: Void = { atexit { EchoGuard.restoreTerminal() } }()
 
-  static func begin(on terminal: CInt) {
+  package static func begin(on terminal: CInt) {
     guard descriptor < 0, tcgetattr(terminal, &before) == 0 else { return }
     _ = registration
     descriptor = terminal
@@ -30,7 +30,7 @@ enum EchoGuard {
     hide()
   }
 
-  static func hide() {
+  package static func hide() {
     var settings = termios()
     guard descriptor >= 0, tcgetpgrp(descriptor) == getpgrp(), tcgetattr(descriptor, &settings) == 0,
       settings.c_lflag & tcflag_t(ECHO) != 0
@@ -39,7 +39,7 @@ enum EchoGuard {
     tcsetattr(descriptor, TCSANOW, &settings)
   }
 
-  static func restore() {
+  package static func restore() {
     restoreTerminal()
     descriptor = -1
     for (number, action) in replaced {
