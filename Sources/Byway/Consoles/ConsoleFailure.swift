@@ -70,10 +70,18 @@ extension ConsoleFailure {
     }
   }
 
-  /// Returns the failure without its quotation if that contains a secret.
+  /// Returns the failure without its quotation if that contains a secret, in one line or two, or three characters of it at an end.
   func hiding(_ secret: String?) -> ConsoleFailure {
-    guard let secret, !secret.isEmpty else { return self }
-    func plain(_ words: String?) -> String? { words?.contains(secret) == true ? nil : words }
+    func letters(_ text: String) -> Substring { text.visible.filter { $0 != " " && $0 != "/" }[...] }
+    guard let secret = secret.map(letters), !secret.isEmpty else { return self }
+    func shows(_ words: String) -> Bool {
+      let words = letters(words)
+      return words.contains(secret)
+        || (3..<max(3, secret.count)).contains {
+          words.hasPrefix(secret.suffix($0)) || words.hasSuffix(secret.prefix($0))
+        }
+    }
+    func plain(_ words: String?) -> String? { words.flatMap { shows($0) ? nil : $0 } }
     return switch self {
     case .refused(let words): .refused(words: plain(words))
     case .noPrompt(let words): .noPrompt(words: plain(words))

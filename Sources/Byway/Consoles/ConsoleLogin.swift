@@ -308,6 +308,7 @@ package struct ConsoleLogin {
   private mutating func namedLook(at now: UInt64) {
     switch text.prompt {
     case .secret where !text.lastLine.isEmpty:
+      guard passwords < Limit.passwords else { return fail(.refused(words: text.words())) }
       enter(.passwordSent, sending: nil, at: now)
       passwords += 1
       actions.append(.sendPassword)

@@ -146,6 +146,21 @@ import Testing
     #expect(rig.failure?.isLasting == true)
   }
 
+  @Test("a password that was refused twice is not sent again after a login that showed no prompt for long")
+  func refusedSlowly() throws {
+    let rig = try ConsoleRig()
+    rig.show("\r\nbox login: ")
+    for _ in 0..<2 {
+      rig.show("operator\r\nPassword: ")
+      rig.show("\r\nLogin incorrect\r\n")
+      rig.pass(milliseconds: 15_000)
+      rig.show("\r\nbox login: ")
+    }
+    rig.show("operator\r\nPassword: ")
+    #expect(rig.passwords == 2)
+    #expect(rig.failure == .refused(words: "operator / Password: "))
+  }
+
   @Test("a question for a new password ends the login")
   func expired() throws {
     let rig = try ConsoleRig()
@@ -350,5 +365,14 @@ import Testing
     let failure = ConsoleFailure.refused(words: "Password: hunter2 / Login incorrect")
     #expect(failure.message(settings, on: address).contains("hunter2"))
     #expect(!failure.hiding("hunter2").message(settings, on: address).contains("hunter2"))
+  }
+
+  @Test(
+    "a message quotes no part of a password that the console has echoed in two lines, or that a quotation begins or ends with",
+    arguments: ["$ hunt / er2", "ter2 / Login incorrect", "box login: hunt", "hu nter2"])
+  func partOfPassword(_ words: String) {
+    #expect(ConsoleFailure.noPrompt(words: words).hiding("hunter2") == .noPrompt(words: nil))
+    #expect(ConsoleFailure.noPrompt(words: words).hiding("swordfish") == .noPrompt(words: words))
+    #expect(ConsoleFailure.noPrompt(words: "Press 2").hiding("hunter2") == .noPrompt(words: "Press 2"))
   }
 }
