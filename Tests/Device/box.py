@@ -9,6 +9,7 @@ import doctor
 import initramfs
 import login
 import ports
+import rfcomm
 import streams
 import traffic
 import usb
@@ -63,6 +64,7 @@ class Box:
             self.try_virtio()
             self.try_can()
             self.try_usb()
+            self.try_rfcomm()
             print(self.comparison.text(), flush=True)
 
     def starts(self):
@@ -229,6 +231,28 @@ class Box:
             check("CAN FD: a killed gateway is replaced", can.outlives_gateway, shell, fast, initramfs.PAGE)
             check("CAN FD: an interface without it is refused", can.refuses_classic, shell)
             fast.end("TERM")
+
+    def try_rfcomm(self):
+        check, shell = self.report.check, self.shell
+        gateway = Gateway(shell, "rfcomm", rfcomm.GATEWAY)
+        self.report.add_log(gateway.text)
+        if not check("Bluetooth: a gateway waits for its controller", rfcomm.waits, shell, gateway):
+            return
+        check("Bluetooth: doctor and byway ports find a controller that is off", rfcomm.finds_off, shell)
+        check("Bluetooth: a page, encrypted", rfcomm.answers, shell, initramfs.PAGE)
+        check("Bluetooth: a second gateway on the channel, and a channel without one", rfcomm.finds_faults, shell)
+        check("Bluetooth: 1 MB of bytes alone, for comparison", rfcomm.compares, shell)
+        digest = rfcomm.make_megabyte(shell)
+        with rfcomm.proxy(shell) as proxy:
+            check("Bluetooth: 100 KB each way", self.comparison.measure_port, "`rfcomm:`", rfcomm.PORT, "random", RANDOM)
+            self.try_streams("Bluetooth", rfcomm.PORT)
+            check("Bluetooth: a second user of the channel is refused", rfcomm.refuses_second, shell)
+            check("Bluetooth: a killed gateway starts again, and the proxy finds it",
+                  rfcomm.outlives_gateway, shell, gateway, proxy, initramfs.PAGE)
+        check("Bluetooth: 1 MB up", rfcomm.uploads, shell, digest)
+        check("Bluetooth: a killed client leaves the link to the next one", rfcomm.outlives_client, shell, initramfs.PAGE)
+        check("Bluetooth: the radio is silent in a download of 1 MB, which continues", rfcomm.survives_silence, shell, digest)
+        gateway.end("TERM")
 
     def try_usb(self):
         check, shell = self.report.check, self.shell

@@ -14,7 +14,9 @@ MODULES = [
     "cdc-acm", "udc-core",
 ]
 # Drivers that a check loads.
-LATER = ["dummy_hcd"]
+LATER = ["dummy_hcd", "rfcomm", "hci_vhci"]
+# Two emulated controllers of Bluetooth, their settings, and bytes alone over RFCOMM.
+BLUETOOTH = {"btvirt": "bluez-test-tools", "btmgmt": "bluez", "rctest": "bluez"}
 PAGE = b"<!doctype html><title>A device</title>\n"
 
 
@@ -43,6 +45,11 @@ def add_programs(archive, byway):
         add_program(archive, f"bin/{name}", path)
     add_program(archive, "bin/byway", byway)
     archive.add("bin/sh", stat.S_IFLNK | 0o777, b"busybox")
+    for name, package in BLUETOOTH.items():
+        program = shutil.which(name)
+        if not program:
+            raise FileNotFoundError(f"{name} is not installed: apt install {package}")
+        add_program(archive, f"bin/{name}", program)
 
 
 def add_program(archive, name, program):
