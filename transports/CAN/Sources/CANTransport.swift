@@ -41,8 +41,7 @@ public struct CANTransport: Transport {
     _ address: CANAddress, _ context: LinkContext, to queue: ChannelQueue? = nil
   ) async throws -> any Channel {
     let descriptor = try ISOTPSocket.open(address)
-    let medium = LineMedium(
-      descriptor, .messages(limit: ISOTPSocket.largestMessage, loss: ISOTPSocket.losses), name: address.interface)
+    let medium = ISOTPSocket.medium(descriptor, name: address.interface)
     do {
       return try await medium.open(on: context.group, to: queue, logger: context.logger)
     } catch {

@@ -1,3 +1,4 @@
+import Byway
 import BywayLibC
 import BywayPrimitives
 
@@ -40,6 +41,11 @@ enum ISOTPSocket {
 
     /// Frames of 64 bytes with the higher bit rate in their payload (CANFD_MTU, CANFD_BRS).
     static let fd = FrameOptions(frameSize: 72, payload: 64, flags: 1)
+  }
+
+  /// Returns the medium of an open socket.
+  static func medium(_ descriptor: CInt, name: String) -> LineMedium {
+    LineMedium(descriptor, .messages(limit: largestMessage, loss: losses), name: name)
   }
 
   /// Opens a socket that does not block.

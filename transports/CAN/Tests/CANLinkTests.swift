@@ -52,7 +52,7 @@ import TransportTestSupport
       #expect(ISOTPSocket.losses.contains(code), "\(code)")
     }
     for code in [ENODEV, ENETDOWN, ENXIO, EIO, EPIPE] { #expect(!ISOTPSocket.losses.contains(code), "\(code)") }
-    #expect(ISOTPSocket.largestMessage == 4095)
+    #expect(ISOTPSocket.medium(9, name: "a").kind == .messages(limit: 4095, loss: ISOTPSocket.losses))
   }
 
   @Test("CAN interfaces are found among the others")
@@ -156,8 +156,7 @@ private final class EmulatedBus: Transport, @unchecked Sendable {
   private func open(_ address: LinkAddress, _ context: LinkContext, to queue: ChannelQueue?) async throws -> any Channel
   {
     guard let end = ends[address.text] else { throw FixtureError("no end \(address)") }
-    let medium = LineMedium(
-      dup(end), .messages(limit: ISOTPSocket.largestMessage, loss: ISOTPSocket.losses), name: address.path)
+    let medium = ISOTPSocket.medium(dup(end), name: address.path)
     return try await medium.open(on: context.group, to: queue, logger: context.logger)
   }
 

@@ -318,6 +318,53 @@ import TransportTestSupport
     await broker.stop()
   }
 
+  @Test("a session ends when the broker comes back without its gateway")
+  func backWithoutGateway() async throws {
+    let passwords = try folder.write("", to: "passwords")
+    let made = try await Program.mosquittoPassword.run(["-b", passwords, "user", "two"])
+    #expect(made.exitCode == 0)
+    let file = try folder.write("two\n", to: "password")
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+    let broker = try await MosquittoServer(in: folder, "allow_anonymous true\npassword_file \(passwords)")
+    let listener = try await transport.listen(on: address(broker), context: .test())
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let target = try MQTTTarget(LinkAddress("mqtt://user@127.0.0.1:\(broker.port)/byway/sensor1?password=\(file)"))
+    let session = try UserSession(target, on: loop, context: .test())
+    try await loop.submit { session.returnLimit = .milliseconds(500) }.get()
+    async let next = nextChannel(of: listener)
+    try await loop.flatSubmit { session.reach(by: .now() + .seconds(10)) }.get()
+    let dialed = try await loop.flatSubmit { session.open(by: .now() + .seconds(10)) }.get()
+    let accepted = try #require(try await next)
+    let ended = try await dialed.receiving(limit: .seconds(20))
+    await broker.kill()
+    // The next broker refuses the gateway, which has no login.
+    let configuration = "mosquitto-\(broker.port).conf"
+    let text = try String(contentsOfFile: folder[configuration], encoding: .utf8)
+    try folder.write(text.replacing("allow_anonymous true", with: "allow_anonymous false"), to: configuration)
+    let successor = try await broker.successor()
+    let error = try await ended.get().error as? BywayError
+    #expect(error?.code == .linkLost && error?.message.contains("has left the broker") == true, "\(error as Any)")
+    close(dialed, accepted)
+    await listener.close()
+    await successor.stop()
+  }
+
+  @Test("a gateway that has reached its broker again begins with short pauses after the next loss")
+  func pauses() async throws {
+    let earlier = try await MosquittoServer(in: folder)
+    let address = try address(earlier)
+    await earlier.stop()
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let listener = try GatewayListener(try MQTTTarget(address), on: loop, context: .test())
+    try await loop.submit { listener.wait(for: BywayError(.linkUnavailable, "It is not there.")) }.get()
+    #expect(try await eventually { try await loop.submit { listener.pause != ReconnectPause() }.get() })
+    let broker = try await earlier.successor()
+    #expect(try await eventually { listener.unavailableReason == nil })
+    #expect(try await loop.submit { listener.pause == ReconnectPause() }.get())
+    try await loop.flatSubmit { listener.close() }.get()
+    await broker.stop()
+  }
+
   @Test("more messages than a slow owner may leave unread arrive when it goes on")
   func unread() async throws {
     let broker = try await MosquittoServer(in: folder, "allow_anonymous true\nmax_queued_messages 0")
@@ -329,13 +376,17 @@ import TransportTestSupport
     let settings = try target.settings(clientID: "reader")
     try await loop.next().flatSubmit { reader.open(settings, by: .now() + .seconds(10)) }.get()
     try await loop.next().flatSubmit { reader.subscribe(to: "flood", takesRetained: false) }.get()
+    let thread = try #require(try await loop.next().submit { reader.thread }.get())
     // The event loop of the reader stands still while the messages are sent.
     let gate = DispatchSemaphore(value: 0)
     loop.next().execute { gate.wait() }
     let publisher = try await Publisher(target)
     for _ in 0..<60 { try await publisher.publish([UInt8](repeating: 7, count: 50_000), to: "flood") }
+    #expect(try await eventually { thread.unreadCost > 1 << 20 })
+    // One message above the limit, and what the library has read with it.
+    #expect(try await !eventually(within: .milliseconds(300)) { thread.unreadCost > 3 << 19 })
     gate.signal()
-    #expect(try await eventually { received.withLock(\.self) == 3_000_000 })
+    #expect(try await eventually { received.withLock(\.self) == 3_000_000 && thread.unreadCost == 0 })
     loop.next().execute { reader.close() }
     publisher.close()
     await broker.stop()

@@ -15,7 +15,7 @@ final class BrokerConnection: @unchecked Sendable {
   let eventLoop: any EventLoop
   /// The most bytes of a message that the broker takes.
   private(set) var messageLimit = BrokerSettings.messageLimit
-  private var thread: BrokerThread?
+  private(set) var thread: BrokerThread?
   private var phase = Phase.new
   private var received: ((BrokerMessage) -> Void)?
   private var ended: ((BrokerEnd) -> Void)?

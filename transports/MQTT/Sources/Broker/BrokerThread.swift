@@ -82,6 +82,9 @@ final class BrokerThread: @unchecked Sendable {
     if isOver { Self.fail(command, .closed) } else { wakeup.wake() }
   }
 
+  /// The cost of the messages that the owner has not handled.
+  var unreadCost: Int { unread.load(ordering: .relaxed) }
+
   /// The owner has handled a message. Any thread may call it.
   func handled(_ count: Int) {
     let left = unread.subtract(count, ordering: .relaxed).newValue

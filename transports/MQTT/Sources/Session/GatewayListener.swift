@@ -40,7 +40,7 @@ final class GatewayListener: @unchecked Sendable {
   private var openings = OpeningTable()
   private var refusals = SparseLog()
   private var warnings = SparseLog()
-  private var pause = ReconnectPause()
+  private(set) var pause = ReconnectPause()
   private var isRepeating = false
   /// The run of another gateway whose announcement was found before this one announced itself.
   private var rival: SessionName?

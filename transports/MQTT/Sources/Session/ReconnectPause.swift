@@ -1,7 +1,7 @@
 import NIOCore
 
 /// The pauses between attempts to connect to a broker again. They are random, because all devices lose a broker at once.
-struct ReconnectPause {
+struct ReconnectPause: Equatable {
   private static let first = TimeAmount.milliseconds(200)
   private static let last = TimeAmount.seconds(2)
 

@@ -15,7 +15,7 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
   /// The time that a gateway without a connection to the broker has to come back.
   private static let absenceLimit = TimeAmount.seconds(3)
   /// The time that a gateway has after this end has lost the broker and reached it again: the gateway has probably lost it, too.
-  private static let returnLimit = TimeAmount.seconds(10)
+  var returnLimit = TimeAmount.seconds(10)
   /// The time limit of an attempt to connect to the broker again.
   private static let patience = TimeAmount.seconds(5)
 
@@ -218,7 +218,7 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
       logger.notice("The broker is reached again", metadata: ["link": "\(target.address)"])
       attach(to: broker)
       // Without an announcement by now, the gateway has to come back in time.
-      presenceChanged(limit: Self.returnLimit)
+      presenceChanged(limit: returnLimit)
     case .failure(let error):
       unavailableReason = "\(error)"
       logger.debug("The broker is not reached", metadata: ["link": "\(target.address)", "reason": "\(error)"])
