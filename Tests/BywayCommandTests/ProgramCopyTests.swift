@@ -1,7 +1,9 @@
+import ArgumentParser
 import Byway
 import BywayPrimitives
 import Foundation
 import NIOCore
+import ProcessTransport
 import TestTools
 import Testing
 
@@ -209,6 +211,25 @@ import Testing
     for (path, words) in [("/no/such/program", "Cannot read /no/such/program"), ("/dev/null", "is empty")] {
       let failure = #expect(throws: CommandFailure.self) { try ProgramFile(path) }
       #expect(failure?.status == .noInput && failure?.message.contains(words) == true)
+    }
+  }
+
+  @Test("--to takes the full path of a file")
+  func target() async throws {
+    let longest = "/" + String(repeating: "a", count: 499)
+    for (path, status) in [
+      ("program", ExitStatus.usage), ("./program", .usage), ("/usr/bin/", .usage), ("", .usage),
+      (longest + "a", .usage),
+      // The next check is that of the program.
+      (longest, .noInput), ("/a", .noInput),
+    ] {
+      let command = try PushCommand.parse(["exec:sh?shell=sh", "--program", "/dev/null", "--to", path])
+      let failure = await #expect(throws: CommandFailure.self) {
+        try await CommandContext.$transports.withValue(TransportRegistry([ExecTransport()])) {
+          try await command.run()
+        }
+      }
+      #expect(failure?.status == status, "\(path)")
     }
   }
 }

@@ -19,7 +19,8 @@ import TransportTestSupport
     return (try await RemoteShell.start(on: channel), far)
   }
 
-  @Test("a command has its status and its output, whatever the pieces in which they arrive", arguments: [1, 2, 5, 1000])
+  @Test(
+    "a command has its status and its output, whatever the pieces in which they arrive", arguments: [1, 2, 5, 1000])
   func pieces(_ size: Int) async throws {
     let (shell, far) = try await shell()
     for (number, status) in [(1, 0), (2, 127)] {
@@ -36,6 +37,20 @@ import TransportTestSupport
     }
     await shell.end()
     #expect(try await far.line() == "exit")
+  }
+
+  @Test("a status of which only the first digits have arrived is waited for")
+  func partOfStatus() async throws {
+    let (shell, far) = try await shell()
+    let answer = Task { try await shell.run("true", within: .seconds(20)) }
+    for _ in 0..<2 { _ = try await far.line() }
+    try far.send(Array("BYWAY-R-1-12".utf8))
+    // All of that is taken before the rest is sent.
+    #expect(try await eventually { far.isTaken })
+    try await settled(for: .milliseconds(100)) { far.isTaken }
+    try far.send(Array("7-\n".utf8))
+    #expect(try await answer.value == .init(status: 127, text: ""))
+    await shell.end()
   }
 
   @Test("the end of an earlier command is not that of the next one")
@@ -123,6 +138,12 @@ private final class FarShell: @unchecked Sendable {
     guard Glibc.send(far, bytes, bytes.count, CInt(MSG_NOSIGNAL)) == bytes.count else {
       throw FixtureError("cannot send: \(errno)")
     }
+  }
+
+  /// Whether the other end has taken all that was sent (SIOCOUTQ of unix(7)).
+  var isTaken: Bool {
+    var count: CInt = -1
+    return ioctl(far, 0x5411, &count) == 0 && count == 0
   }
 
   /// Sends bytes when there is room.

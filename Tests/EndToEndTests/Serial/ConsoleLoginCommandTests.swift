@@ -109,6 +109,20 @@ extension EndToEnd {
       await machine.stop()
     }
 
+    @Test("byway push gives the console back after a copy that the machine refuses")
+    func givesBack() async throws {
+      let folder = try TemporaryFolder()
+      try folder.write("#!/bin/sh\n", to: "script")
+      let machine = try await ConsoleMachine()
+      let link = machine.link("login=operator")
+      for _ in 0..<2 {
+        let result = try await BywayProcess.run(
+          ["push", link, "--program", folder["script"], "--to", "/proc/nowhere/program"], environment: password)
+        EndToEnd.expect(result, code: 69, words: ["refused a command", "--to"])
+      }
+      await machine.stop()
+    }
+
     @Test("byway push copies to a machine that has printf and cksum only")
     func fewTools() async throws {
       let folder = try TemporaryFolder()

@@ -50,6 +50,26 @@ import TransportTestSupport
     #expect(system.isRemoved)
   }
 
+  @Test("a gadget whose endpoints cannot be opened is removed with its listener")
+  func noEndpoint() async throws {
+    let listener = try await listen()
+    unlink(system.path("f/a/ep1"))
+    try #require(system.function).report(2)
+    #expect(try await eventually { listener.unavailableReason?.hasPrefix("No FunctionFS is mounted") == true })
+    await listener.close()
+    #expect(system.isRemoved)
+  }
+
+  @Test("the gadget of a program that was killed is replaced")
+  func leftOver() async throws {
+    try GadgetFiles(settings: GadgetSettings(address), layout: system.layout).create()
+    #expect(system.links.count == 2)
+    let listener = try await listen()
+    #expect(system.mounts == ["mount a", "unmount f/a", "mount a"] && system.binding == "one")
+    await listener.close()
+    #expect(system.isRemoved)
+  }
+
   @Test("a gadget serves one computer after another, and is created once")
   func again() async throws {
     let listener = try await listen()

@@ -46,7 +46,9 @@ import TransportTestSupport
     let cable = EmulatedCable()
     let far = try await cable.open(side: 1, .test(), to: nil)
     let received = try await far.receiving(count: 4)
-    for packet: [UInt8] in [[], [1, 2], [], [3, 4]] {
+    // More than are in flight at once.
+    let empty: [[UInt8]] = Array(repeating: [], count: 2 * TransferPump.depth + 1)
+    for packet in empty + [[1, 2], [], [3, 4]] {
       cable.state.withLock { state in
         state.directions[0].packets.append((packet, nil))
         EmulatedCable.move(from: 0, &state)

@@ -184,6 +184,7 @@ import TransportTestSupport
   @Test("a listener has no proxy")
   func listener() async throws {
     let address = try LinkAddress("ws://127.0.0.1:0/byway?proxy=http://proxy:1")
+    #expect(await bywayError { try ws.check(address, for: .listen) }?.code == .invalidAddress)
     #expect(await bywayError { try await ws.listen(on: address, context: .test()) }?.code == .invalidAddress)
   }
 }

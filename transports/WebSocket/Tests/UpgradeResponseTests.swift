@@ -33,6 +33,7 @@ import TransportTestSupport
       Array(
         ("HTTP/1.1 101 Switching Protocols\r\nUpgrade: WebSocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: \(accept)\r\n"
           + "\(lines)\r\n").utf8)[...] + rest
+    let ended = try await far.receiving()
     while !answer.isEmpty {
       try await far.writeAndFlush(ByteBuffer(bytes: answer.prefix(pieces))).get()
       answer = answer.dropFirst(pieces)
@@ -41,6 +42,8 @@ import TransportTestSupport
     switch await dialing.result {
     case .success(let channel): return (request, channel, nil)
     case .failure(let error):
+      // The connection of a failed handshake is closed.
+      #expect(try await ended.get().text == "")
       far.close(promise: nil)
       return (request, nil, error as? BywayError)
     }

@@ -295,6 +295,29 @@ import Testing
     #expect(!end.channel.isActive && end.record.errors.count == 1)
   }
 
+  @Test("the end of a connection is seen although its owner reads no more after the peer's close frame")
+  func readsOn() throws {
+    let end = try End(isClient: false)
+    let reads = ReadCounter()
+    try end.channel.pipeline.syncOperations.addHandler(reads, position: .first)
+    end.record.readsOn = false
+    try end.receive([0x82, 0x81, 0, 0, 0, 0, 1])
+    #expect(reads.count == 0)
+    try end.receive([0x88, 0x80, 0, 0, 0, 0])
+    #expect(end.record.hasInputEnded && reads.count == 1)
+  }
+
+  private final class ReadCounter: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+
+    private(set) var count = 0
+
+    func read(context: ChannelHandlerContext) {
+      count += 1
+      context.read()
+    }
+  }
+
   @Test("the codes of an ordinary end are no errors, and another code ends both directions")
   func codes() throws {
     for code: UInt8 in [0xE8, 0xE9] {
