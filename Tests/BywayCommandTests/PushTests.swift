@@ -1,6 +1,9 @@
 import Byway
 import Foundation
+import Logging
 import NIOCore
+import NIOPosix
+import ProcessTransport
 import TestPeers
 import TestTools
 import Testing
@@ -192,6 +195,20 @@ import Testing
     #expect(run.status == Int(keys == "SIGTERM" ? -SIGTERM : -SIGINT))
     #expect(run.wasChanged)
     #expect(run.isUnchanged)
+  }
+
+  @Test("a shell runs the next command after a damaged one", arguments: ["dash", "bash", "busybox sh"])
+  func damagedCommand(_ shell: String) async throws {
+    let link = try TransportRegistry([ExecTransport()]).link(named: "exec:\(shell)?shell=sh")
+    let context = LinkContext(
+      group: MultiThreadedEventLoopGroup.singleton, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+      deadline: .now() + .seconds(20))
+    let shell = try await RemoteShell.start(on: try await link.openShell(context))
+    await #expect(throws: RemoteShell.Failure.silent) {
+      try await shell.run("echo 'a lost quotation mark", within: .milliseconds(500))
+    }
+    #expect(try await shell.run("echo one", within: .seconds(20)) == RemoteShell.Answer(status: 0, text: "one"))
+    await shell.end()
   }
 
   /// Bytes that gzip does not shrink.

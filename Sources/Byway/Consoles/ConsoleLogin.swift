@@ -222,7 +222,8 @@ package struct ConsoleLogin {
   }
 
   private mutating func start(at now: UInt64) {
-    let raw = "stty raw -echo 2>/dev/null; \(typed(Mark.begin))"
+    let mode = goal == .commands ? "stty \(GatewayCommandLine.loopMode) 2>/dev/null; " : ""
+    let raw = "stty raw -echo 2>/dev/null; \(mode)\(typed(Mark.begin))"
     let end = #"s=$?; stty sane 2>/dev/null; \#(typed(Mark.end, "$s-"))"#
     let run =
       switch goal {

@@ -17,5 +17,13 @@ package enum GatewayCommandLine {
   }
 
   /// A loop that runs each line that arrives, without prompts and without an echo.
-  static let loop = #"while IFS= read -r l; do eval "$l"; done"#
+  ///
+  /// The first keys of a login end it, Ctrl-U and Return: a copy that was interrupted has left it running. `command` keeps a shell running
+  /// whose eval finds a damaged line.
+  static let loop =
+    #"u=$(printf "\025" 2>/dev/null || echo none); while IFS= read -r l; do case $l in *"$u") break;; esac; command eval "$l"; done"#
+
+  /// The settings of the terminal for the loop, in addition to raw ones. Return ends a line. After 25 s of silence the
+  /// loop reads an end of input, so that no shell of a user who has left stays open.
+  static let loopMode = "icrnl min 0 time 255"
 }

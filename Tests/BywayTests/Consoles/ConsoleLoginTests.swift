@@ -353,7 +353,10 @@ import Testing
   func commands() throws {
     let rig = try ConsoleRig("exec:sh?shell=sh", goal: .commands)
     rig.hear(ConsoleRig.mark("S"))
-    #expect(rig.said().contains("while IFS= read -r l; do eval"))
+    let command = rig.said()
+    #expect(command.contains("while IFS= read -r l; do "))
+    // The shell of an interrupted copy ends by itself.
+    #expect(command.contains("stty raw -echo 2>/dev/null; stty icrnl min 0 time 255 2>/dev/null; echo"))
     rig.hear(ConsoleRig.mark("B") + "more")
     #expect(rig.ending == .ready(Array("more".utf8)))
   }

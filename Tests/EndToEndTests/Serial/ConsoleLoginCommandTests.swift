@@ -123,6 +123,38 @@ extension EndToEnd {
       await machine.stop()
     }
 
+    @Test(
+      "after an interrupted copy the console has a login again at once, and the next copy continues",
+      arguments: [true, false])
+    func interruptedPush(hasLogin: Bool) async throws {
+      let folder = try TemporaryFolder()
+      var state: UInt32 = 1
+      let content = Data(
+        (0..<120_000).map { _ in
+          state = state &* 1_664_525 &+ 1_013_904_223
+          return UInt8(truncatingIfNeeded: state >> 24)
+        })
+      try content.write(to: URL(filePath: folder["program"]))
+      let machine = try await hasLogin ? ConsoleMachine() : ConsoleMachine("--no-login", "--shell", "dash")
+      let arguments = [
+        "push", machine.link(hasLogin ? "login=operator" : "shell=sh"), "--program", folder["program"], "--to",
+        folder["copy"],
+      ]
+      let first = try ChildProcess(try BywayProcess.command(), arguments, environment: password)
+      let began = try await eventually {
+        guard let part = folder.names.first(where: { $0.hasPrefix("copy.part-") }) else { return false }
+        return FileManager.default.contents(atPath: folder["\(part)/program"])?.isEmpty == false
+      }
+      #expect(began)
+      first.send(SIGKILL)
+      await first.stop()
+      let second = try await BywayProcess.run(arguments, environment: password)
+      #expect(second.exitCode == 0, "\(second.errorText)")
+      #expect(second.errorText.contains("bytes are there already"))
+      #expect(FileManager.default.contents(atPath: folder["copy"]) == content)
+      await machine.stop()
+    }
+
     @Test("byway push copies to a machine that has printf and cksum only")
     func fewTools() async throws {
       let folder = try TemporaryFolder()
