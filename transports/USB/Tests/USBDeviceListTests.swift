@@ -55,6 +55,8 @@ import TransportTestSupport
     #expect(USBDescriptors.interfaces(in: whole + [1] + whole, configuration: 1) == [printer])
     #expect(USBDescriptors.interfaces(in: whole + whole, configuration: 1) == [printer, printer])
     #expect(USBDescriptors.interfaces(in: whole, configuration: 2) == [])
+    let many = Array(repeating: whole, count: 2000).flatMap(\.self)
+    #expect(USBDescriptors.interfaces(in: many, configuration: 1).count == 64)
     for count in 0..<whole.count {
       #expect(USBDescriptors.interfaces(in: Array(whole[..<count]), configuration: 1) == [])
     }

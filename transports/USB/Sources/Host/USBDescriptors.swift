@@ -4,6 +4,8 @@ enum USBDescriptors {
   private static let interfaceKind: UInt8 = 4
   private static let endpointKind: UInt8 = 5
   private static let bulk: UInt8 = 2
+  /// The most settings that are read: twice as many as Linux has interfaces of a device. A device may send thousands.
+  private static let limit = 64
 
   /// Returns the settings of interfaces that have a pair of bulk endpoints.
   /// - Parameters:
@@ -14,7 +16,7 @@ enum USBDescriptors {
     var isActive = false
     var current: Setting?
     var rest = bytes[...]
-    while let length = rest.first, length >= 2, rest.count >= length {
+    while found.count < limit, let length = rest.first, length >= 2, rest.count >= length {
       let one = Array(rest.prefix(Int(length)))
       rest = rest.dropFirst(Int(length))
       switch one[1] {
@@ -29,7 +31,7 @@ enum USBDescriptors {
       default: break
       }
     }
-    if let interface = current?.interface { found.append(interface) }
+    if found.count < limit, let interface = current?.interface { found.append(interface) }
     return found
   }
 
