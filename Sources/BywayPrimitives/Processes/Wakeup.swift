@@ -1,12 +1,12 @@
 import BywayLibC
-import BywayPrimitives
 
 /// A pipe that wakes a thread in poll(2). Safe on any thread.
-final class Wakeup: Sendable {
-  let reading: CInt
+package final class Wakeup: Sendable {
+  /// The descriptor that becomes readable.
+  package let reading: CInt
   private let writing: CInt
 
-  init() throws {
+  package init() throws(SystemError) {
     var ends: [CInt] = [-1, -1]
     try SystemError.check(pipe(&ends))
     for end in ends {
@@ -21,13 +21,14 @@ final class Wakeup: Sendable {
     close(writing)
   }
 
-  func wake() {
+  package func wake() {
     // A full pipe wakes as well.
     var byte: UInt8 = 0
     _ = write(writing, &byte, 1)
   }
 
-  func clear() {
+  /// Makes the descriptor unreadable until the next call of ``wake()``.
+  package func clear() {
     var bytes = [UInt8](repeating: 0, count: 64)
     while read(reading, &bytes, bytes.count) == bytes.count {}
   }
