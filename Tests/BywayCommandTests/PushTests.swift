@@ -197,17 +197,20 @@ import Testing
     #expect(run.isUnchanged)
   }
 
-  @Test("a shell runs the next command after a damaged one", arguments: ["dash", "bash", "busybox sh"])
+  @Test(
+    "a shell runs the next command after a damaged one, and keeps its variables",
+    arguments: ["dash", "bash", "busybox sh"])
   func damagedCommand(_ shell: String) async throws {
     let link = try TransportRegistry([ExecTransport()]).link(named: "exec:\(shell)?shell=sh")
     let context = LinkContext(
       group: MultiThreadedEventLoopGroup.singleton, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
       deadline: .now() + .seconds(20))
     let shell = try await RemoteShell.start(on: try await link.openShell(context))
+    _ = try await shell.run("n=5", within: .seconds(20))
     await #expect(throws: RemoteShell.Failure.silent) {
       try await shell.run("echo 'a lost quotation mark", within: .milliseconds(500))
     }
-    #expect(try await shell.run("echo one", within: .seconds(20)) == RemoteShell.Answer(status: 0, text: "one"))
+    #expect(try await shell.run("echo $n", within: .seconds(20)) == RemoteShell.Answer(status: 0, text: "5"))
     await shell.end()
   }
 
