@@ -71,7 +71,9 @@ private final class SocketPair: Transport, @unchecked Sendable {
 
   init() throws {
     var pair: [CInt] = [-1, -1]
-    guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue), 0, &pair) == 0 else {
+    // A program that another test starts must not keep an end open.
+    let kind = SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
+    guard socketpair(AF_UNIX, CInt(kind), 0, &pair) == 0 else {
       throw FixtureError("no pair of sockets: \(errno)")
     }
     ends = pair
