@@ -126,7 +126,7 @@ private final class EmulatedBus: Transport, @unchecked Sendable {
   init(losing every: Int) throws {
     self.every = every
     var (left, right, pipe): ([CInt], [CInt], [CInt]) = ([-1, -1], [-1, -1], [-1, -1])
-    let kind = CInt(SOCK_SEQPACKET.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
+    let kind = CInt(SOCK_SEQPACKET.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
     guard socketpair(AF_UNIX, kind, 0, &left) == 0, socketpair(AF_UNIX, kind, 0, &right) == 0, Glibc.pipe(&pipe) == 0
     else { throw FixtureError("no sockets: \(errno)") }
     ends = ["bus:tester-\(number)": left[0], "bus:ecu-\(number)": right[0]]

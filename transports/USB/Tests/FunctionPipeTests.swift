@@ -125,7 +125,7 @@ import TransportTestSupport
   @Test("a request that a function does not know is refused in its direction")
   func requests() throws {
     var ends: [CInt] = [-1, -1]
-    let kind = CInt(SOCK_SEQPACKET.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
+    let kind = CInt(SOCK_SEQPACKET.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
     guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw FixtureError("no sockets: \(errno)") }
     let kernel = ends[1]
     defer { close(kernel) }
