@@ -468,7 +468,8 @@ let package = Package(
       ],
       path: "transports/Descriptor/Tests"),
     tests(
-      "VSockTransportTests", ["Byway", "VSockTransport", "TransportTestSupport", nioCore, nioPosix, logging],
+      "VSockTransportTests",
+      ["Byway", "VSockTransport", "TestTools", "TransportTestSupport", nioCore, nioPosix, logging],
       path: "transports/VSock/Tests"),
     tests(
       "CANTransportTests",

@@ -118,7 +118,9 @@ private final class FarShell: @unchecked Sendable {
 
   init() throws {
     var pair: [CInt] = [-1, -1]
-    guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else {
+    guard
+      socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0
+    else {
       throw FixtureError("no pair of sockets: \(errno)")
     }
     (near, far) = (pair[0], pair[1])

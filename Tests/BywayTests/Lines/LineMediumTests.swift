@@ -185,7 +185,8 @@ private final class FarEnd: @unchecked Sendable {
 
   init(kind: __socket_type = SOCK_SEQPACKET, buffer: CInt? = nil) throws {
     var pair: [CInt] = [-1, -1]
-    guard socketpair(AF_UNIX, CInt(kind.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else {
+    guard socketpair(AF_UNIX, CInt(kind.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0
+    else {
       throw FixtureError("no pair of sockets: \(errno)")
     }
     (near, far) = (pair[0], pair[1])
