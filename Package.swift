@@ -77,11 +77,13 @@ let package = Package(
     .library(name: "BywayTesting", targets: ["BywayTesting", "BywayLineDevices", "BywayLineEmulation"]),
     .executable(name: "byway", targets: ["byway"]),
   ],
-  // Parts of the command that need a C library of the system. A program that uses the libraries depends on the transports that it needs.
+  // A program that uses the libraries depends on the transports that it needs. This is one trait, because SwiftPM 6.3 passes several to the
+  // compiler in random order, and then builds everything again.
   traits: [
-    .default(enabledTraits: ["Serial", "SSH"]),
-    .trait(name: "Serial", description: "The command has links of serial:, which need libserialport."),
-    .trait(name: "SSH", description: "The command has links of ssh:, which need libssh2."),
+    .default(enabledTraits: ["SerialAndSSH"]),
+    .trait(
+      name: "SerialAndSSH",
+      description: "The command has links of serial: and ssh:, which need libserialport and libssh2."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
@@ -253,8 +255,8 @@ let package = Package(
       name: "byway",
       dependencies: [
         "Byway", "BywayCommand", "UnixTransport", "TCPTransport", "ProcessTransport",
-        .target(name: "SerialTransport", condition: .when(traits: ["Serial"])),
-        .target(name: "SSHTransport", condition: .when(traits: ["SSH"])),
+        .target(name: "SerialTransport", condition: .when(traits: ["SerialAndSSH"])),
+        .target(name: "SSHTransport", condition: .when(traits: ["SerialAndSSH"])),
         "LoopbackTransport", "DescriptorTransport", "VSockTransport", "WebSocketTransport",
         "VirtioTransport", "CANTransport", "MQTTTransport", "RFCOMMTransport", "USBTransport",
       ],

@@ -13,10 +13,8 @@ import VSockTransport
 import VirtioTransport
 import WebSocketTransport
 
-#if SSH
+#if SerialAndSSH
   import SSHTransport
-#endif
-#if Serial
   import SerialTransport
 #endif
 
@@ -26,20 +24,15 @@ import WebSocketTransport
     var transports: [any Transport] = [
       UnixTransport(), TCPTransport(), TLSTransport(), StdioTransport(), ExecTransport(), LoopbackTransport(),
       DescriptorTransport(), VSockTransport(), VirtioTransport(), CANTransport(), USBTransport(), USBGadgetTransport(),
-      RFCOMMTransport(),
-      WebSocketTransport(over: TCPTransport()), WebSocketTransport(over: TLSTransport()), MQTTTransport(),
-      MQTTTransport(isSecure: true),
+      RFCOMMTransport(), WebSocketTransport(over: TCPTransport()), WebSocketTransport(over: TLSTransport()),
+      MQTTTransport(), MQTTTransport(isSecure: true),
     ]
-    var omitted: [String: String] = [:]
-    #if SSH
-      transports.append(SSHTransport())
+    #if SerialAndSSH
+      transports += [SSHTransport(), SerialTransport()]
+      let omitted: [String: String] = [:]
     #else
-      omitted["ssh"] = "Install libssh2-1-dev, and build it with --traits SSH."
-    #endif
-    #if Serial
-      transports.append(SerialTransport())
-    #else
-      omitted["serial"] = "Install libserialport-dev, and build it with --traits Serial."
+      let advice = "Install libssh2-1-dev and libserialport-dev, and build it with --traits SerialAndSSH."
+      let omitted = ["serial": advice, "ssh": advice]
     #endif
     await BywayCommand.run(transports: transports, omitted: omitted)
   }

@@ -31,11 +31,11 @@ import Testing
 
   @Test("an address with a scheme that this build lacks is refused with the advice for it")
   func omitted() throws {
-    let registry = TransportRegistry([Pigeon(scheme: "unix")], omitted: ["ssh": "Build it with --traits SSH."])
+    let registry = TransportRegistry([Pigeon(scheme: "unix")], omitted: ["ssh": "Build it with --traits SerialAndSSH."])
     for ask in [{ _ = try registry.link("ssh://device/x?key=1") }, { _ = try registry.options(of: "SSH") }] {
       let error = try #require(throws: BywayError.self) { try ask() }
       #expect(error.code == .unknownScheme)
-      #expect(error.message == "This program was built without links of ssh:. Build it with --traits SSH.")
+      #expect(error.message == "This program was built without links of ssh:. Build it with --traits SerialAndSSH.")
     }
     #expect(registry.schemes == ["unix"])
     #expect(throws: BywayError.self) { try registry.link("unx:/x") }
