@@ -57,6 +57,8 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
   private func attach(_ line: any Channel) async {
     // The line may be gone already; then another one will follow.
     try? await driver.eventLoop.submit {
+      // The listener may have ended before it took the line.
+      guard !self.isClosed || self.driver.layer.hasSession else { return line.close(promise: nil) }
       try self.driver.attach(line)
       self.hasLine = true
       if self.isLost { self.logger.notice("Line is back", metadata: ["link": "\(self.driver.address)"]) }
