@@ -11,7 +11,9 @@ import BywayLibC
 ///     }
 public enum BywayCommand {
   /// Runs the command that the process was started with, and ends the process with its exit status.
-  /// - Parameter omitted: the schemes that this build lacks, each with a sentence that says what to do.
+  /// - Parameters:
+  ///   - transports: the transports of all links.
+  ///   - omitted: the schemes that this build lacks, each with a sentence that says what to do.
   public static func run(transports: [any Transport], omitted: [String: String] = [:]) async -> Never {
     // If a reader has gone away, one write fails; the process must not end.
     signal(SIGPIPE, SIG_IGN)

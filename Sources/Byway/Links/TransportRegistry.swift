@@ -8,7 +8,9 @@ public struct TransportRegistry: Sendable {
   private let omitted: [String: String]
 
   /// If two transports have the same scheme, the later one is used.
-  /// - Parameter omitted: the schemes that this build of the program lacks, each with a sentence that says what to do.
+  /// - Parameters:
+  ///   - transports: the transports of all links.
+  ///   - omitted: the schemes that this build of the program lacks, each with a sentence that says what to do.
   public init(_ transports: [any Transport], omitted: [String: String] = [:]) {
     self.transports = Dictionary(transports.map { ($0.scheme, $0) }, uniquingKeysWith: { $1 })
     self.omitted = omitted
