@@ -18,12 +18,6 @@ final class Dialing: Sendable {
     self.grace = grace
   }
 
-  /// The result, which either the caller or the thread closes.
-  private enum Outcome {
-    case awaited(EventLoopPromise<CInt>)
-    case abandoned
-  }
-
   /// Opens a descriptor on a thread.
   /// - Parameter open: opens it before the deadline. Blocks.
   /// - Throws: ``Stuck``, or the error of `open`.
@@ -32,7 +26,7 @@ final class Dialing: Sendable {
   ) async throws -> CInt {
     guard enter() else { throw Stuck() }
     let promise = eventLoop.makePromise(of: CInt.self)
-    let outcome = SharedOutcome(.awaited(promise))
+    let outcome = Outcome(promise)
     do {
       let thread = try SystemThread.start {
         let result = Result { () throws(SystemError) in try open() }
@@ -66,20 +60,14 @@ final class Dialing: Sendable {
     count.withLock { $0 -= 1 }
   }
 
-  private final class SharedOutcome: Sendable {
-    private let outcome: Mutex<Outcome>
+  /// The result, which either the caller or the thread takes. Whoever comes second gets `nil`.
+  private final class Outcome: Sendable {
+    private let promise: Mutex<EventLoopPromise<CInt>?>
 
-    init(_ outcome: Outcome) {
-      self.outcome = Mutex(outcome)
+    init(_ promise: EventLoopPromise<CInt>) {
+      self.promise = Mutex(promise)
     }
 
-    /// - Returns: `nil` if the other side has taken it.
-    func take() -> EventLoopPromise<CInt>? {
-      outcome.withLock { outcome in
-        guard case .awaited(let promise) = outcome else { return nil }
-        outcome = .abandoned
-        return promise
-      }
-    }
+    func take() -> EventLoopPromise<CInt>? { promise.withLock { $0.take() } }
   }
 }
