@@ -91,6 +91,7 @@ import Testing
 private struct FakeFailure: DeviceFailure, Equatable {
   let isAbsence: Bool
   let message: String
+  let fault = LinkFault.noFile
 }
 
 private final class FakeDevice: Sendable {

@@ -51,16 +51,14 @@ enum CANFailure: DeviceFailure {
     }
   }
 
-  var diagnosis: Diagnosis {
-    let fault: LinkFault =
-      switch self {
-      case .noModule, .isDown: .noRoute
-      case .noInterface: .noFile
-      case .noPermission: .noPermission
-      case .noFD: .badSettings
-      case .unusable: .notADevice
-      }
-    return Diagnosis(fault, message)
+  var fault: LinkFault {
+    switch self {
+    case .noModule, .isDown: .noRoute
+    case .noInterface: .noFile
+    case .noPermission: .noPermission
+    case .noFD: .badSettings
+    case .unusable: .notADevice
+    }
   }
 
   private static func list(_ names: [String]) -> String {

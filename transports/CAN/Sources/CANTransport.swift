@@ -24,12 +24,12 @@ public struct CANTransport: Transport {
   }
 
   public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
-    try await bywayErrors { try await open(CANAddress(address), context) }
+    try await DeviceFailures.reported { try await open(CANAddress(address), context) }
   }
 
   public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
     let place = try CANAddress(address)
-    return try await bywayErrors {
+    return try await DeviceFailures.reported {
       try await DeviceWatch(device: place.interface, logger: context.logger) { queue in
         try await open(place, context, to: queue)
       }.listen(on: address)
@@ -46,14 +46,6 @@ public struct CANTransport: Transport {
       return try await medium.open(on: context.group, to: queue, logger: context.logger)
     } catch {
       throw CANFailure.unusable(address.interface, "no channel can be made of it (\(error))")
-    }
-  }
-
-  private func bywayErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
-    do {
-      return try await body()
-    } catch let failure as CANFailure {
-      throw BywayError(.linkUnavailable, failure.diagnosis)
     }
   }
 }

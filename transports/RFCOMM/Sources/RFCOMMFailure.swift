@@ -113,19 +113,17 @@ enum RFCOMMFailure: DeviceFailure {
     }
   }
 
-  var diagnosis: Diagnosis {
-    let fault: LinkFault =
-      switch self {
-      case .noModule, .isOff, .isHidden, .isOwnAddress: .noRoute
-      case .noController: .noFile
-      case .noAnswer, .kernelStuck: .noAnswer
-      case .nobodyListens: .nobodyListens
-      case .refused: .badSettings
-      case .isConnected, .inUse: .inUse
-      case .noPermission: .noPermission
-      case .unusable: .notConnected
-      }
-    return Diagnosis(fault, message)
+  var fault: LinkFault {
+    switch self {
+    case .noModule, .isOff, .isHidden, .isOwnAddress: .noRoute
+    case .noController: .noFile
+    case .noAnswer, .kernelStuck: .noAnswer
+    case .nobodyListens: .nobodyListens
+    case .refused: .badSettings
+    case .isConnected, .inUse: .inUse
+    case .noPermission: .noPermission
+    case .unusable: .notConnected
+    }
   }
 
   private static func list(_ controllers: [BluetoothController]) -> String {

@@ -55,7 +55,7 @@ public struct RFCOMMTransport: Transport {
   public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
     let place = try RFCOMMPlace(address)
     let device = try place.dialed()
-    return try await bywayErrors {
+    return try await DeviceFailures.reported {
       let descriptor = try await dial(device, place, context)
       do {
         return try await LineMedium(descriptor, .bytes, name: "\(device)").open(
@@ -69,7 +69,7 @@ public struct RFCOMMTransport: Transport {
   public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
     let place = try RFCOMMPlace(address)
     try place.checkListening()
-    return try await bywayErrors { try RFCOMMListener.start(place, system, context) }
+    return try await DeviceFailures.reported { try RFCOMMListener.start(place, system, context) }
   }
 
   /// - Throws: ``RFCOMMFailure``.
@@ -94,14 +94,6 @@ public struct RFCOMMTransport: Transport {
         connecting: place, to: device, error, on: controllers, expecting: context.peer)
     } catch is Dialing.Stuck {
       throw RFCOMMFailure.kernelStuck
-    }
-  }
-
-  private func bywayErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
-    do {
-      return try await body()
-    } catch let failure as RFCOMMFailure {
-      throw BywayError(.linkUnavailable, failure.diagnosis)
     }
   }
 }

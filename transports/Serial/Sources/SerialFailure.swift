@@ -32,23 +32,23 @@ enum SerialFailure: DeviceFailure {
 
 extension SerialFailure {
   /// The evidence that a known process uses the port.
-  var taken: PortTaken? {
+  var cause: (any Error)? {
     if case .inUse(_, let holder?) = self { PortTaken(by: holder.id) } else { nil }
   }
 
   var message: String { message(ports: PortList().all()) }
 
-  var diagnosis: Diagnosis {
-    let fault: LinkFault =
-      switch self {
-      case .missing, .noAdapter: .noFile
-      case .ambiguous: .ambiguous
-      case .noPermission: .noPermission
-      case .inUse: .inUse
-      case .unusable: .notADevice
-      }
-    return Diagnosis(fault, message, command: isAbsence ? "byway ports" : nil)
+  var fault: LinkFault {
+    switch self {
+    case .missing, .noAdapter: .noFile
+    case .ambiguous: .ambiguous
+    case .noPermission: .noPermission
+    case .inUse: .inUse
+    case .unusable: .notADevice
+    }
   }
+
+  var diagnosis: Diagnosis { Diagnosis(fault, message, command: isAbsence ? "byway ports" : nil) }
 
   func message(ports: [PortDescription]) -> String {
     switch self {

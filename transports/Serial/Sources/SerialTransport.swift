@@ -37,11 +37,11 @@ public struct SerialTransport: Transport {
   }
 
   public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
-    try await bywayErrors { try await opener(for: address, context).open() }
+    try await DeviceFailures.reported { try await opener(for: address, context).open() }
   }
 
   public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
-    try await bywayErrors {
+    try await DeviceFailures.reported {
       let opener = try opener(for: address, context)
       return try await DeviceWatch(device: "\(opener.address.device)", logger: context.logger) {
         try await opener.open(to: $0)
@@ -52,13 +52,5 @@ public struct SerialTransport: Transport {
   private func opener(for address: LinkAddress, _ context: LinkContext) throws -> ChannelOpener {
     ChannelOpener(
       address: try SerialAddress(address), group: context.group, logger: context.logger, advice: advice)
-  }
-
-  private func bywayErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
-    do {
-      return try await body()
-    } catch let failure as SerialFailure {
-      throw BywayError(.linkUnavailable, failure.diagnosis, cause: failure.taken)
-    }
   }
 }

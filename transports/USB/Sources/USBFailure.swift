@@ -55,17 +55,15 @@ enum USBFailure: DeviceFailure {
     }
   }
 
-  var diagnosis: Diagnosis {
-    let fault: LinkFault =
-      switch self {
-      case .noDevice, .gone: .noFile
-      case .ambiguous: .ambiguous
-      case .noInterface: .nobodyListens
-      case .noPermission: .noPermission
-      case .inUse: .inUse
-      case .unusable: .notADevice
-      }
-    return Diagnosis(fault, message)
+  var fault: LinkFault {
+    switch self {
+    case .noDevice, .gone: .noFile
+    case .ambiguous: .ambiguous
+    case .noInterface: .nobodyListens
+    case .noPermission: .noPermission
+    case .inUse: .inUse
+    case .unusable: .notADevice
+    }
   }
 
   private static func list(_ devices: [USBDevice]) -> String {

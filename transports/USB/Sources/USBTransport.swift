@@ -37,12 +37,12 @@ public struct USBTransport: Transport {
   }
 
   public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
-    try await bywayErrors { try await open(USBPlace(address), context) }
+    try await DeviceFailures.reported { try await open(USBPlace(address), context) }
   }
 
   public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
     let place = try USBPlace(address)
-    return try await bywayErrors {
+    return try await DeviceFailures.reported {
       try await DeviceWatch(device: "USB device \(place.identity)", logger: context.logger) { queue in
         try await open(place, context, to: queue)
       }.listen(on: address)
@@ -78,13 +78,5 @@ public struct USBTransport: Transport {
       }
     }
     throw failure
-  }
-
-  private func bywayErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
-    do {
-      return try await body()
-    } catch let failure as USBFailure {
-      throw BywayError(.linkUnavailable, failure.diagnosis)
-    }
   }
 }

@@ -71,17 +71,15 @@ enum VirtioFailure: DeviceFailure {
     }
   }
 
-  var diagnosis: Diagnosis {
-    let fault: LinkFault =
-      switch self {
-      case .noPort, .missing: .noFile
-      case .ambiguous: .ambiguous
-      case .hostAway, .nobodyListens: .nobodyListens
-      case .noPermission: .noPermission
-      case .inUse: .inUse
-      case .unusable: .notADevice
-      }
-    return Diagnosis(fault, message)
+  var fault: LinkFault {
+    switch self {
+    case .noPort, .missing: .noFile
+    case .ambiguous: .ambiguous
+    case .hostAway, .nobodyListens: .nobodyListens
+    case .noPermission: .noPermission
+    case .inUse: .inUse
+    case .unusable: .notADevice
+    }
   }
 
   private static func hint(for name: String, _ ports: [VirtioPort]) -> String {

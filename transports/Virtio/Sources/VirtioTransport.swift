@@ -39,11 +39,11 @@ public struct VirtioTransport: Transport {
   public func line(for address: LinkAddress) throws -> LineProperties? { LineProperties(bytesPerSecond: nil) }
 
   public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
-    try await bywayErrors { try await opener(for: address, context).open() }
+    try await DeviceFailures.reported { try await opener(for: address, context).open() }
   }
 
   public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
-    try await bywayErrors {
+    try await DeviceFailures.reported {
       let opener = try opener(for: address, context)
       return try await DeviceWatch(device: "\(opener.place)", logger: context.logger) { queue in
         var opener = opener
@@ -57,13 +57,5 @@ public struct VirtioTransport: Transport {
     VirtioOpener(
       place: try VirtioPlace(address), ports: list, group: context.group, logger: context.logger,
       deadline: context.deadline)
-  }
-
-  private func bywayErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
-    do {
-      return try await body()
-    } catch let failure as VirtioFailure {
-      throw BywayError(.linkUnavailable, failure.diagnosis)
-    }
   }
 }

@@ -74,16 +74,14 @@ enum GadgetFailure: DeviceFailure {
     }
   }
 
-  var diagnosis: Diagnosis {
-    let fault: LinkFault =
-      switch self {
-      case .noConfigFS, .noController: .noRoute
-      case .busyController, .nameInUse, .functionInUse: .inUse
-      case .noPermission: .noPermission
-      case .noFunction: .noFile
-      case .noHost, .closed: .nobodyListens
-      case .unusable: .notADevice
-      }
-    return Diagnosis(fault, message)
+  var fault: LinkFault {
+    switch self {
+    case .noConfigFS, .noController: .noRoute
+    case .busyController, .nameInUse, .functionInUse: .inUse
+    case .noPermission: .noPermission
+    case .noFunction: .noFile
+    case .noHost, .closed: .nobodyListens
+    case .unusable: .notADevice
+    }
   }
 }
