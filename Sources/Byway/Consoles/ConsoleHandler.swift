@@ -24,7 +24,7 @@ final class ConsoleHandler: ChannelDuplexHandler {
   private var login: ConsoleLogin
   private var password: String?
   private var phase = Phase.login
-  private var end: EndWatch
+  private var end: ShellMarkSearch
   private var timer: LazyTimer?
 
   init(
@@ -36,7 +36,7 @@ final class ConsoleHandler: ChannelDuplexHandler {
     self.logger = logger
     self.opened = opened
     let seed = UInt32.random(in: 0 ... .max)
-    end = EndWatch(mark: ConsoleLogin.endMark(seed: seed))
+    end = ShellMarkSearch(ConsoleLogin.endMark(seed: seed))
     login = ConsoleLogin(
       settings, goal: goal, seed: seed, at: now.uptimeNanoseconds, deadline: deadline.uptimeNanoseconds)
   }
@@ -103,7 +103,7 @@ final class ConsoleHandler: ChannelDuplexHandler {
 
   private func pass(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
     context.fireChannelRead(wrapInboundOut(bytes))
-    guard end.isIn(bytes.readableBytesView) else { return }
+    guard end.isEnded(by: bytes.readableBytesView) else { return }
     logger.notice("The gateway behind the console has ended", metadata: ["link": "\(address)"])
     context.close(promise: nil)
   }
@@ -152,29 +152,5 @@ extension BywayError {
   init(_ failure: ConsoleFailure, _ settings: ConsoleSettings, on address: LinkAddress) {
     self.init(.linkUnavailable, failure.message(settings, on: address), processing: .none)
     evidence = failure
-  }
-}
-
-/// A search for the mark that the shell prints when the gateway has ended.
-struct EndWatch {
-  private let mark: [UInt8]
-  private var tail: [UInt8] = []
-
-  init(mark: [UInt8]) {
-    self.mark = mark
-  }
-
-  mutating func isIn(_ bytes: some Collection<UInt8>) -> Bool {
-    guard let first = mark.first else { return false }
-    tail += bytes
-    var rest = tail[...]
-    while let start = rest.firstIndex(of: first) {
-      rest = rest[start...]
-      if rest.starts(with: mark) { return true }
-      guard rest.count >= mark.count else { break }
-      rest = rest.dropFirst()
-    }
-    tail = Array(tail.suffix(mark.count - 1))
-    return false
   }
 }

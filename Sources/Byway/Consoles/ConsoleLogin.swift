@@ -59,7 +59,7 @@ package struct ConsoleLogin {
 
   private let settings: ConsoleSettings
   private let goal: Goal
-  private let mark: String
+  private let marks: Marks
   private let giveUpAt: UInt64
   private var question: GatewayQuestion
   private var text = ConsoleText()
@@ -82,7 +82,7 @@ package struct ConsoleLogin {
   package init(_ settings: ConsoleSettings, goal: Goal, seed: UInt32, at now: UInt64, deadline: UInt64) {
     self.settings = settings
     self.goal = goal
-    mark = Hex.text(seed)
+    marks = Marks(seed: seed)
     question = GatewayQuestion(seed: seed)
     giveUpAt = deadline
     sentAt = now
@@ -118,10 +118,10 @@ package struct ConsoleLogin {
     text.add(bytes)
     let new = min(known + bytes.count, text.bytes.count) - bytes.count
     switch state {
-    case .testing where find(Mark.shell, from: new) != nil: start(at: now)
+    case .testing where marks.shell.range(in: text.bytes, from: new) != nil: start(at: now)
     case .starting:
-      guard let end = find(Mark.begin, from: new) else { return }
-      began(text.bytes[end...].drop { $0 == 0x0A || $0 == 0x0D }, at: now)
+      guard let mark = marks.begin.range(in: text.bytes, from: new) else { return }
+      began(text.bytes[mark.upperBound...].drop { $0 == 0x0A || $0 == 0x0D }, at: now)
     case .listening: listened(to: bytes, from: new)
     case .waking, .asking:
       question.receive(bytes)
@@ -148,32 +148,21 @@ package struct ConsoleLogin {
 
   // MARK: Marks
 
-  /// Texts that only a running shell prints: their halves are apart where they are typed.
-  private enum Mark {
-    static let shell = "S"
-    static let begin = "B"
-    static let end = "E"
-  }
+  /// The marks of the test of a shell, and of the begin and end of what was started.
+  private struct Marks {
+    let shell: ShellMark
+    let begin: ShellMark
+    let end: ShellMark
 
-  /// The text that is printed when what was started has ended.
-  static func endMark(seed: UInt32) -> [UInt8] { Array("BYWAY-\(Mark.end)-\(Hex.text(seed))-".utf8) }
-
-  private func typed(_ kind: String, _ suffix: String = "") -> String {
-    #"echo "BY""WAY-\#(kind)-\#(mark)-\#(suffix)""#
-  }
-
-  /// Returns the end of a mark in the text.
-  private func find(_ kind: String, from new: Int) -> Int? {
-    let wanted = Array("BYWAY-\(kind)-\(mark)-".utf8)
-    let bytes = text.bytes
-    // A status behind the mark may have arrived in part.
-    var start = max(0, new - wanted.count - 8)
-    while start + wanted.count <= bytes.count {
-      if bytes[start...].starts(with: wanted) { return start + wanted.count }
-      start += 1
+    init(seed: UInt32) {
+      shell = ShellMark("S", seed: seed)
+      begin = ShellMark("B", seed: seed)
+      end = ConsoleLogin.endMark(seed: seed)
     }
-    return nil
   }
+
+  /// The mark that is printed when what was started has ended.
+  static func endMark(seed: UInt32) -> ShellMark { ShellMark("E", seed: seed) }
 
   // MARK: Steps
 
@@ -211,7 +200,7 @@ package struct ConsoleLogin {
     tests += 1
     guard tests <= Limit.tests else { return fail(.noShell(words: words)) }
     let clearing = settings.isTerminal ? "\u{15}" : ""
-    enter(.testing, sending: Array("\(clearing)\(enterKey) \(typed(Mark.shell))\(enterKey)".utf8), at: now)
+    enter(.testing, sending: Array("\(clearing)\(enterKey) \(marks.shell.command())\(enterKey)".utf8), at: now)
   }
 
   private mutating func name(at now: UInt64) {
@@ -223,8 +212,8 @@ package struct ConsoleLogin {
 
   private mutating func start(at now: UInt64) {
     let mode = goal == .commands ? "stty \(GatewayCommandLine.loopMode) 2>/dev/null; " : ""
-    let raw = "stty raw -echo 2>/dev/null; \(mode)\(typed(Mark.begin))"
-    let end = #"s=$?; stty sane 2>/dev/null; \#(typed(Mark.end, "$s-"))"#
+    let raw = "stty raw -echo 2>/dev/null; \(mode)\(marks.begin.command())"
+    let end = #"s=$?; stty sane 2>/dev/null; \#(marks.end.command(status: "$s"))"#
     let run =
       switch goal {
       case .gateway: GatewayCommandLine.serving(settings)
@@ -247,19 +236,14 @@ package struct ConsoleLogin {
   private mutating func listened(to bytes: some Collection<UInt8>, from new: Int) {
     question.receive(bytes)
     if question.isAnswered { return finish([]) }
-    guard let end = find(Mark.end, from: new) else { return }
-    let digits = text.bytes[end...].prefix { (0x30...0x39).contains($0) }
-    // The rest of the number is on its way.
-    guard end + digits.count < text.bytes.count, let status = Int(String(decoding: digits, as: UTF8.self)) else {
-      return
-    }
-    switch status {
+    guard let ending = marks.end.ending(in: text.bytes, from: new) else { return }
+    switch ending.status {
     case 127: fail(.missing)
     case 126: fail(.unusable)
     default:
       var before = ConsoleText()
-      before.add(text.bytes[..<(end - "BYWAY-E--".utf8.count - mark.utf8.count)])
-      fail(.ended(status: status, words: before.words()))
+      before.add(ending.output)
+      fail(.ended(status: ending.status, words: before.words()))
     }
   }
 

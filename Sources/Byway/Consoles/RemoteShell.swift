@@ -27,19 +27,23 @@ package final class RemoteShell: @unchecked Sendable {
   private static let longestAnswer = 16 << 10
 
   private let channel: any Channel
+  private let seed: UInt32
   private var output: [UInt8] = []
-  private var mark: [UInt8] = []
-  private var waiting: EventLoopPromise<Answer>?
+  private var waiting: (mark: ShellMark, promise: EventLoopPromise<Answer>)?
   private var isClosed = false
   private var count = 0
 
-  private init(_ channel: any Channel) {
+  private init(_ channel: any Channel, seed: UInt32) {
     self.channel = channel
+    self.seed = seed
   }
 
   /// Takes over a channel.
-  package static func start(on channel: any Channel) async throws -> RemoteShell {
-    let shell = RemoteShell(channel)
+  /// - Parameter seed: a random number, from which the marks are made.
+  package static func start(
+    on channel: any Channel, seed: UInt32 = .random(in: 0 ... .max)
+  ) async throws -> RemoteShell {
+    let shell = RemoteShell(channel, seed: seed)
     try await channel.eventLoop.submit {
       try channel.pipeline.syncOperations.addHandler(RemoteShellHandler(shell))
       channel.startReading()
@@ -67,41 +71,29 @@ package final class RemoteShell: @unchecked Sendable {
       return promise.futureResult
     }
     count += 1
-    mark = Array("BYWAY-R-\(count)-".utf8)
+    let mark = ShellMark("R\(count)", seed: seed)
     output = []
-    waiting = promise
+    waiting = (mark, promise)
     let timeout = channel.eventLoop.assumeIsolated().scheduleTask(in: limit) { self.fail(.silent) }
     promise.futureResult.whenComplete { _ in timeout.cancel() }
     // The first line break ends what a lost byte may have left.
-    let line = #"{ \#(command); } 2>&1; echo "BY""WAY-R-\#(count)-$?-""#
-    channel.writeAndFlush(ByteBuffer(string: "\n\(line)\n"), promise: nil)
+    let line = "\n{ \(command); } 2>&1; \(mark.command(status: "$?"))\n"
+    channel.writeAndFlush(ByteBuffer(string: line), promise: nil)
     return promise.futureResult
   }
 
   private func fail(_ failure: Failure) {
-    waiting.take()?.fail(failure)
+    waiting.take()?.promise.fail(failure)
   }
 
   fileprivate func received(_ bytes: ByteBuffer) {
-    guard waiting != nil else { return }
-    let new = output.count
+    guard let mark = waiting?.mark else { return }
     output += bytes.readableBytesView
     if output.count > Self.longestAnswer { output.removeFirst(output.count - Self.longestAnswer) }
-    // A status behind the mark may have arrived in part.
-    var start = max(0, min(new, output.count - bytes.readableBytes) - mark.count - 8)
-    while start + mark.count < output.count {
-      if output[start...].starts(with: mark) {
-        let digits = output[(start + mark.count)...].prefix { (0x30...0x39).contains($0) }
-        guard digits.endIndex < output.count, let status = Int(String(decoding: digits, as: UTF8.self)) else { return }
-        return answer(status, output[..<start])
-      }
-      start += 1
-    }
-  }
-
-  private func answer(_ status: Int, _ text: ArraySlice<UInt8>) {
-    let lines = String(decoding: text, as: UTF8.self).split { $0.isNewline }
-    waiting.take()?.succeed(Answer(status: status, text: lines.joined(separator: "\n").trimmed))
+    guard let ending = mark.ending(in: output, from: output.count - bytes.readableBytes) else { return }
+    let lines = String(decoding: ending.output, as: UTF8.self).split { $0.isNewline }
+    waiting.take()?.promise.succeed(
+      Answer(status: ending.status, text: lines.joined(separator: "\n").trimmed))
   }
 
   fileprivate func closed() {

@@ -56,23 +56,6 @@ import Testing
     other.user = "operator"
     #expect(ConsolePasswords.refusal(of: address, other, at: now) == nil)
   }
-
-  @Test("the mark of an ended gateway is found across two reads, and after a part of itself")
-  func endWatch() {
-    let mark = Array("BYWAY-E-1-".utf8)
-    for cut in 0...mark.count {
-      var watch = EndWatch(mark: mark)
-      let text = Array("xxBBYWAYBYW".utf8) + mark
-      let middle = text.count - mark.count + cut
-      let isEarly = watch.isIn(text[..<middle])
-      let isLate = isEarly || watch.isIn(text[middle...])
-      #expect(isEarly == (cut == mark.count))
-      #expect(isLate)
-    }
-    var other = EndWatch(mark: mark)
-    let isOther = other.isIn(Array("BYWAY-E-2-".utf8))
-    #expect(!isOther)
-  }
 }
 
 private struct Medium: Transport {

@@ -16,7 +16,7 @@ import TransportTestSupport
       .channelOption(.autoRead, value: false)
       .channelOption(.allowRemoteHalfClosure, value: true)
       .withConnectedSocket(far.takeNear()).get()
-    return (try await RemoteShell.start(on: channel), far)
+    return (try await RemoteShell.start(on: channel, seed: 0x5EED_0001), far)
   }
 
   @Test(
@@ -26,8 +26,8 @@ import TransportTestSupport
     for (number, status) in [(1, 0), (2, 127)] {
       async let answer = shell.run("true", within: .seconds(20))
       #expect(try await far.line() == "")
-      #expect(try await far.line() == #"{ true; } 2>&1; echo "BY""WAY-R-\#(number)-$?-""#)
-      let text = "one\r\n two\nBYWAY-R-\(number)-\(status)-\r\n"
+      #expect(try await far.line() == #"{ true; } 2>&1; echo "BY""WAY-R\#(number)-5eed0001-$?-""#)
+      let text = "one\r\n two\nBYWAY-R\(number)-5eed0001-\(status)-\r\n"
       var rest = Array(text.utf8)[...]
       while !rest.isEmpty {
         try far.send(rest.prefix(size))
@@ -44,7 +44,7 @@ import TransportTestSupport
     let (shell, far) = try await shell()
     let answer = Task { try await shell.run("true", within: .seconds(20)) }
     for _ in 0..<2 { _ = try await far.line() }
-    try far.send(Array("BYWAY-R-1-12".utf8))
+    try far.send(Array("BYWAY-R1-5eed0001-12".utf8))
     // All of that is taken before the rest is sent.
     #expect(try await eventually { far.isTaken })
     try await settled(for: .milliseconds(100)) { far.isTaken }
@@ -60,8 +60,8 @@ import TransportTestSupport
     for _ in 0..<2 { _ = try await far.line() }
     async let answer = shell.run("two", within: .seconds(20))
     for _ in 0..<2 { _ = try await far.line() }
-    try far.send(Array("old\nBYWAY-R-1-1-\nnew\nBYWAY-R-2-0-\n".utf8))
-    #expect(try await answer == .init(status: 0, text: "old\nBYWAY-R-1-1-\nnew"))
+    try far.send(Array("old\nBYWAY-R1-5eed0001-1-\nnew\nBYWAY-R2-5eed0001-0-\n".utf8))
+    #expect(try await answer == .init(status: 0, text: "old\nBYWAY-R1-5eed0001-1-\nnew"))
     await shell.end()
   }
 
@@ -73,7 +73,7 @@ import TransportTestSupport
     let command = try await far.line()
     try far.send(Array("\(command)\n".utf8))
     for _ in 0..<10 { try await far.sendLater([UInt8](repeating: UInt8(ascii: "x"), count: 5000)) }
-    try await far.sendLater(Array("\nend\nBYWAY-R-1-3-\n".utf8))
+    try await far.sendLater(Array("\nend\nBYWAY-R1-5eed0001-3-\n".utf8))
     let result = try await answer
     #expect(result.status == 3 && result.text.hasSuffix("xxx\nend"))
     #expect((10_000...16_384).contains(result.text.utf8.count) && !result.text.contains("echo"))
@@ -103,7 +103,7 @@ import TransportTestSupport
     async let answer = shell.run("one", within: .seconds(20))
     for _ in 0..<2 { _ = try await far.line() }
     await #expect(throws: RemoteShell.Failure.closed) { try await shell.run("two", within: .seconds(20)) }
-    try far.send(Array("BYWAY-R-1-0-\n".utf8))
+    try far.send(Array("BYWAY-R1-5eed0001-0-\n".utf8))
     #expect(try await answer == .init(status: 0, text: ""))
     await shell.end()
   }
