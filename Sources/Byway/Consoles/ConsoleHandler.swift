@@ -73,13 +73,11 @@ final class ConsoleHandler: ChannelDuplexHandler {
 
   private func ready(_ rest: [UInt8], _ context: ChannelHandlerContext) {
     phase = .holding(rest.isEmpty ? [] : [ByteBuffer(bytes: rest)])
-    timer = nil
     try? context.channel.syncOptions?.setOption(.autoRead, value: false)
     opened.succeed()
   }
 
   private func failed(_ failure: ConsoleFailure, _ context: ChannelHandlerContext) {
-    timer = nil
     let failure = failure.hiding(password)
     if case .refused = failure {
       ConsolePasswords.noteRefusal(failure, of: address, settings, at: context.eventLoop.now)
@@ -143,7 +141,6 @@ final class ConsoleHandler: ChannelDuplexHandler {
   func channelInactive(context: ChannelHandlerContext) {
     login.closed()
     act(context)
-    timer = nil
     context.fireChannelInactive()
   }
 }

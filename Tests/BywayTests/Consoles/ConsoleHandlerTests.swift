@@ -28,12 +28,13 @@ import Testing
     #expect(console.isOpen == nil)
     try console.hear(ConsoleRig.hello)
     #expect(console.isOpen == true && console.owner.bytes == [])
+    let reads = console.medium.reads
     // Nothing is passed, and nothing is lost, before the owner reads.
     try console.hear([1, 2])
     try console.hear([3])
     #expect(console.owner.bytes == [] && console.owner.completions == 0)
     console.channel.read()
-    #expect(console.owner.bytes == [1, 2, 3] && console.owner.completions == 1)
+    #expect(console.owner.bytes == [1, 2, 3] && console.owner.completions == 1 && console.medium.reads == reads + 1)
     try console.hear([4])
     #expect(console.owner.bytes == [1, 2, 3, 4] && console.owner.completions == 2)
     console.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
@@ -82,6 +83,7 @@ import Testing
       console.error?.message
         == "The console at unix:/handler-none asks for the password of operator: set BYWAY_NO_SUCH_VARIABLE.")
     #expect(console.error?.code == .linkUnavailable && console.error?.processing == BywayError.Processing.none)
+    #expect(console.error?.evidence as? ConsoleFailure == .passwordNeeded)
     #expect(!console.channel.isActive)
   }
 
@@ -153,6 +155,7 @@ private enum FixtureError: Error { case any }
 /// A channel with a login, and the test as the console behind it.
 private final class Console {
   let channel = EmbeddedChannel()
+  let medium = Medium()
   let owner = Owner()
   let address: LinkAddress
   let settings: ConsoleSettings
@@ -175,6 +178,7 @@ private final class Console {
     }
     let now = channel.embeddedEventLoop.now
     try channel.pipeline.syncOperations.addHandlers([
+      medium,
       ConsoleHandler(
         settings, goal: goal, address: address, deadline: now + limit, logger: log.logger, opened: opened, at: now),
       owner,
@@ -202,6 +206,18 @@ private final class Console {
     mark = String(typed[start...].prefix(8))
     try hear(Array("BYWAY-S-\(mark)-\r\n".utf8))
     try hear(Array("BYWAY-B-\(mark)-\r\n\(rest)".utf8))
+  }
+
+  /// Counts the reads that the medium is asked for.
+  final class Medium: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+
+    private(set) var reads = 0
+
+    func read(context: ChannelHandlerContext) {
+      reads += 1
+      context.read()
+    }
   }
 
   final class Owner: ChannelInboundHandler {

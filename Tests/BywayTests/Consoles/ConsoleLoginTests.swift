@@ -182,6 +182,20 @@ import Testing
     #expect(rig.said() == "")
   }
 
+  @Test("what arrives in one piece with the start of the gateway counts")
+  func onePiece() throws {
+    let failed = try ConsoleRig()
+    failed.logIn()
+    failed.hear(ConsoleRig.mark("S"))
+    failed.hear(ConsoleRig.mark("B") + "sh: byway: not found\r\n" + ConsoleRig.mark("E", "127-"))
+    #expect(failed.failure == .missing)
+    let served = try ConsoleRig()
+    served.logIn()
+    served.hear(ConsoleRig.mark("S"))
+    served.hear(Array(ConsoleRig.mark("B").utf8) + ConsoleRig.hello)
+    #expect(served.isReady)
+  }
+
   @Test("a running gateway is an error where a shell is needed")
   func gatewayForCommands() throws {
     let rig = try ConsoleRig(goal: .commands)
