@@ -52,6 +52,10 @@ extension TransportCompatibility {
     }
     try await old.near.write(Pattern(), count: 1_000)
     try await old.far.read(Pattern(), count: 1_000)
+    if linksAtOnce == 1 {
+      // The device of a line is in use for as long as its link is open.
+      for end in [old.near, old.far] { try await end.close() }
+    }
     // The address is free again.
     try await withListener({ listener.address }) { _, _ in }
   }

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A separate package that depends on Byway and adds a transport.
+// A separate package that depends on Byway and adds two transports: one of bytes, and one of datagrams.
 let package = Package(
   name: "custom-transport",
   dependencies: [
@@ -18,6 +18,15 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
-      path: "Sources", swiftSettings: [.swiftLanguageMode(.v6)])
+      path: "Sources", swiftSettings: [.swiftLanguageMode(.v6)]),
+    .testTarget(
+      name: "mybywayTests",
+      dependencies: [
+        "mybyway",
+        .product(name: "Byway", package: "byway"),
+        .product(name: "BywayTesting", package: "byway"),
+        .product(name: "NIOCore", package: "swift-nio"),
+      ],
+      path: "Tests", swiftSettings: [.swiftLanguageMode(.v6)]),
   ]
 )

@@ -1,21 +1,24 @@
-package import Logging
-package import NIOCore
+public import Logging
+public import NIOCore
 
 /// The listening side of a medium without connections: it opens one channel after another, each as soon as the device can be opened.
 ///
 /// It looks four times a second. The kernel would report a new device file, but not when udev has finished its setup, and the name of a
 /// device need not disappear.
-package struct DeviceWatch: Sendable {
-  package static let interval = Duration.milliseconds(250)
+public struct DeviceWatch: Sendable {
+  static let interval = Duration.milliseconds(250)
 
   private let device: String
   private let logger: Logger
   private let open: @Sendable (ChannelQueue) async throws -> any Channel
 
+  /// Creates the listening side of a device.
   /// - Parameters:
   ///   - device: the device in messages.
-  ///   - open: opens the device as a channel, which enters the queue. Throws a ``DeviceFailure``.
-  package init(
+  ///   - logger: the logger for what it waits for.
+  ///   - open: opens the device as a channel, which enters the queue, as ``LineMedium/open(on:to:logger:)`` does. It is called again 250 ms
+  ///     after the channel has closed, and after each error.
+  public init(
     device: String, logger: Logger, open: @escaping @Sendable (ChannelQueue) async throws -> any Channel
   ) {
     self.device = device
@@ -23,8 +26,11 @@ package struct DeviceWatch: Sendable {
     self.open = open
   }
 
-  /// - Throws: ``DeviceFailure`` if waiting would not help.
-  package func listen(on address: LinkAddress) async throws -> any Listener {
+  /// Opens the device, and again after its channel has closed, until the listener is closed.
+  /// - Parameter address: the address of the listener.
+  /// - Returns: a listener that accepts one channel at a time.
+  /// - Throws: the error of the first attempt, unless the device may appear later.
+  public func listen(on address: LinkAddress) async throws -> any Listener {
     let queue = ChannelQueue(limit: 1)
     let unavailableReason = UnavailableReason()
     var waiting = Waiting(device, unavailableReason, logger)

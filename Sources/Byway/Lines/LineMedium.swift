@@ -1,25 +1,37 @@
 import BywayLibC
 import BywayPrimitives
-package import Logging
-package import NIOCore
+public import Logging
+public import NIOCore
 
 /// An open medium of a line that an event loop cannot use: it keeps messages apart, or its state changes between two calls of an event loop.
-/// A virtio port, an ISO-TP socket.
-package struct LineMedium: Sendable {
-  package enum Kind: Sendable, Hashable {
+/// An ISO-TP socket, a socket for datagrams, a virtio port.
+///
+/// Above it runs the line layer, so a transport that makes its channels here returns ``LineProperties`` from ``Transport/line(for:)``.
+/// Messages may be lost, but must arrive unchanged or damaged, not joined. A message has whole frames of the line layer where its limit
+/// allows that, so a lost message damages no other. Frames of a message that arrives late count as lost.
+public struct LineMedium: Sendable {
+  /// The unit in which a medium takes and delivers bytes.
+  public enum Kind: Sendable, Hashable {
     /// A stream of bytes.
     case bytes
-    /// Messages of up to that many bytes, on a socket. An error in the set loses the message that it is about, and nothing else.
+    /// Messages of up to `limit` bytes, on a socket. An error (errno) in `loss` loses the message that it is about, and nothing else; any
+    /// other ends the channel.
     case messages(limit: Int, loss: Set<CInt>)
   }
 
-  package let descriptor: CInt
-  package let kind: Kind
+  /// The descriptor of the medium.
+  public let descriptor: CInt
+  /// The unit of the medium.
+  public let kind: Kind
   /// The medium in log messages.
-  package let name: String
+  public let name: String
 
-  /// - Parameter descriptor: an open descriptor that does not block, which the medium owns.
-  package init(_ descriptor: CInt, _ kind: Kind, name: String) {
+  /// Creates a medium of an open descriptor. It does not own it before ``open(on:to:logger:)``.
+  /// - Parameters:
+  ///   - descriptor: an open descriptor with O_NONBLOCK, which the channel will own.
+  ///   - kind: the unit of the medium.
+  ///   - name: the medium in log messages.
+  public init(_ descriptor: CInt, _ kind: Kind, name: String) {
     self.descriptor = descriptor
     self.kind = kind
     self.name = name
@@ -29,8 +41,13 @@ package struct LineMedium: Sendable {
   /// fails.
   ///
   /// A thread moves the bytes between the medium and a pair of sockets, because only that pair fits an event loop.
-  /// - Parameter queue: the queue that receives the channel when it is active.
-  package func open(on group: any EventLoopGroup, to queue: ChannelQueue? = nil, logger: Logger) async throws
+  /// - Parameters:
+  ///   - group: the group of the channel's event loop.
+  ///   - queue: the queue that receives the channel when it is active; `nil` if the caller owns it.
+  ///   - logger: the logger for the reason why the medium ends.
+  /// - Returns: an active channel that holds bytes until it is read. It cannot close one direction.
+  /// - Throws: an error of the system if there are no descriptors or threads left.
+  public func open(on group: any EventLoopGroup, to queue: ChannelQueue? = nil, logger: Logger) async throws
     -> any Channel
   {
     let limit: Int? = if case .messages(let limit, _) = kind { limit } else { nil }

@@ -1,9 +1,9 @@
 import BywayCommand
 import UnixTransport
 
-/// The whole `byway` command, with one more transport.
+/// The whole `byway` command, with two more transports.
 @main enum Main {
   static func main() async {
-    await BywayCommand.run(transports: [UnixTransport(), FIFOTransport()])
+    await BywayCommand.run(transports: [UnixTransport(), FIFOTransport(), DatagramTransport()])
   }
 }
