@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Gateways and proxies over every kind of link, with random faults. Linux, Python 3.11, OpenSSH's server.
+"""Gateways and proxies over every kind of link, with random faults. Linux, Python 3.11, OpenSSH's server and
+mosquitto.
 
     python3 soak.py --byway .build/debug/byway --minutes 30
 
@@ -29,7 +30,7 @@ from soak_origin import Origin, pattern
 LINK_TIMEOUT, RESPONSE_TIMEOUT, BODY_TIMEOUT, DRAIN = 3, 4, 5, 4
 # Four attempts of which each may wait for a stopped gateway, for a response and for a link; on a line, whose session lives
 # on for a while without it, twice that. Then the body.
-DEADLINE = {"unix": 45, "tcp": 45, "ssh": 60, "serial": 90}
+DEADLINE = {"unix": 45, "tcp": 45, "ssh": 60, "serial": 90, "ws": 45, "virtio": 90, "mqtt": 90}
 SIZES = {"small": 300, "slow": 300, "hang": 1, "stall": 20_000, "stream": 20_000, "large": 1_000_000, "upload": 200_000}
 FAILURES = {502, 503, 504}
 

@@ -2,6 +2,7 @@
 import asyncio
 import getpass
 import os
+import shutil
 import signal
 import socket
 import struct
@@ -52,7 +53,8 @@ class Relayed(Link):
             self.near, self.far = f"unix:{self.front}", f"unix:{self.back}"
         else:
             self.front, self.back = free_port(), free_port()
-            self.near, self.far = f"tcp://127.0.0.1:{self.front}", f"tcp://127.0.0.1:{self.back}"
+            path = "/soak" if kind == "ws" else ""
+            self.near, self.far = (f"{kind}://127.0.0.1:{port}{path}" for port in (self.front, self.back))
 
     async def start(self):
         if self.kind == "unix":
@@ -83,7 +85,7 @@ class Relayed(Link):
     def end_all(self, hard):
         for pair in list(self.pairs):
             for writer in pair:
-                if hard and self.kind == "tcp":
+                if hard and self.kind != "unix":
                     sock = writer.get_extra_info("socket")
                     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 writer.transport.abort() if hard else writer.close()
@@ -160,9 +162,78 @@ class Serial(Link):
         await self.line.wait()
 
 
+class Virtio(Link):
+    """Two sockets as QEMU makes them for virtio ports: each serves one program at a time, and keeps no bytes for an absent one."""
+
+    def __init__(self, folder, byway):
+        super().__init__(folder, byway)
+        self.paths = [f"{folder}/near", f"{folder}/far"]
+        self.near, self.far = (f"virtio:{path}" for path in self.paths)
+        self.writers, self.free = [None, None], [asyncio.Lock(), asyncio.Lock()]
+
+    async def start(self):
+        self.servers = [
+            await asyncio.start_unix_server(lambda reader, writer, end=end: self.serve(end, reader, writer), path)
+            for end, path in enumerate(self.paths)
+        ]
+
+    async def serve(self, end, reader, writer):
+        async with self.free[end]:
+            self.writers[end] = writer
+            try:
+                while data := await reader.read(65536):
+                    other = self.writers[1 - end]
+                    if other and not other.is_closing():
+                        other.write(data)
+                        await other.drain()
+            except OSError:
+                pass
+            self.writers[end] = None
+            writer.close()
+
+    async def stop(self):
+        for server in self.servers:
+            server.close()
+        for writer in filter(None, self.writers):
+            writer.transport.abort()
+
+    async def cut(self, seconds, hard):
+        await self.stop()
+        await asyncio.sleep(seconds)
+        if hard:
+            for path in self.paths:
+                os.unlink(path)
+        await self.start()
+
+
+class MQTT(Link):
+    """A link through a broker that is stopped and started again."""
+
+    def __init__(self, folder, byway):
+        super().__init__(folder, byway)
+        self.port = free_port()
+        self.near = self.far = f"mqtt://127.0.0.1:{self.port}/soak"
+
+    async def start(self):
+        settings = f"user {getpass.getuser()}\nlistener {self.port} 127.0.0.1\nallow_anonymous true\nset_tcp_nodelay true\n"
+        open(f"{self.folder}/mosquitto.conf", "w").write(settings)
+        program = shutil.which("mosquitto", path=os.environ["PATH"] + ":/usr/sbin")
+        self.broker = await asyncio.create_subprocess_exec(
+            program or "mosquitto", "-c", f"{self.folder}/mosquitto.conf", stderr=open(f"{self.folder}/mosquitto.log", "a"))
+
+    async def cut(self, seconds, hard):
+        self.broker.kill() if hard else self.broker.terminate()
+        await self.broker.wait()
+        await asyncio.sleep(seconds)
+        await self.start()
+
+    async def stop(self):
+        self.broker.terminate()
+        await self.broker.wait()
+
+
 def make(kind, folder, byway):
-    if kind == "ssh":
-        return SSH(folder, byway)
-    if kind == "serial":
-        return Serial(folder, byway)
+    links = {"ssh": SSH, "serial": Serial, "virtio": Virtio, "mqtt": MQTT}
+    if kind in links:
+        return links[kind](folder, byway)
     return Relayed(folder, byway, kind)
