@@ -4,7 +4,7 @@ import NIOCore
 
 /// Accepts the sessions over a listener's lines, one after another.
 ///
-/// One line at a time: a new one replaces the one before, and the session continues over it.
+/// One line at a time: a new one replaces the one before, and the session continues over it, unless another device is at its other end.
 final class LineListener: LineDriver.Delegate, @unchecked Sendable {
   // Sendable: its variables are used on the event loop only.
   private let driver: LineDriver
@@ -13,6 +13,8 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
   /// How long the line is kept without a session; `nil`: for ever.
   private let linger: TimeAmount?
   private let logger: Logger
+  /// The device at the other end of the last line, if its medium tells one from another.
+  private var peer: String?
   private var isLost = false
   private var hasLine = false
   private var isLastLine = false
@@ -59,11 +61,22 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
     try? await driver.eventLoop.submit {
       // The listener may have ended before it took the line.
       guard !self.isClosed || self.driver.layer.hasSession else { return line.close(promise: nil) }
+      if line.isActive { self.endSession(ofOtherThan: line.linePeer) }
       try self.driver.attach(line)
       self.hasLine = true
       if self.isLost { self.logger.notice("Line is back", metadata: ["link": "\(self.driver.address)"]) }
       self.isLost = false
     }.get()
+  }
+
+  /// Keeps the session of a device, which may carry its user's data, from another device.
+  private func endSession(ofOtherThan newcomer: String?) {
+    defer { peer = newcomer }
+    guard let peer, peer != newcomer, driver.layer.hasSession else { return }
+    logger.notice(
+      "Another device has connected; the session of the previous one ends",
+      metadata: ["link": "\(driver.address)", "device": "\(newcomer ?? "unknown")"])
+    driver.abort()
   }
 
   private var isClosed = false

@@ -25,6 +25,8 @@ public struct LineMedium: Sendable {
   public let kind: Kind
   /// The medium in log messages.
   public let name: String
+  /// The device at the other end, if the medium tells one from another: the session of a device continues only over lines to that device.
+  package let peer: String?
 
   /// Creates a medium of an open descriptor. It does not own it before ``open(on:to:logger:)``.
   /// - Parameters:
@@ -32,6 +34,11 @@ public struct LineMedium: Sendable {
   ///   - kind: the unit of the medium.
   ///   - name: the medium in log messages.
   public init(_ descriptor: CInt, _ kind: Kind, name: String) {
+    self.init(descriptor, kind, name: name, peer: nil)
+  }
+
+  package init(_ descriptor: CInt, _ kind: Kind, name: String, peer: String?) {
+    self.peer = peer
     self.descriptor = descriptor
     self.kind = kind
     self.name = name
@@ -52,7 +59,7 @@ public struct LineMedium: Sendable {
   {
     let limit: Int? = if case .messages(let limit, _) = kind { limit } else { nil }
     do {
-      return try await ThreadChannel.open(on: group, to: queue, sendLimit: limit) { socket in
+      return try await ThreadChannel.open(on: group, to: queue, sendLimit: limit, peer: peer) { socket in
         MediumPump(self, socket: socket, logger: logger).run()
       }
     } catch let failure as ThreadChannel.StartFailure {

@@ -4,12 +4,17 @@ import NIOCore
 final class MediumHandler: ChannelOutboundHandler {
   typealias OutboundIn = ByteBuffer
 
+  /// The device at the other end, if the medium tells one from another.
+  let peer: String?
   private let released: EventLoopFuture<Void>
   private let patience: TimeAmount
   private var isClosing = false
 
-  /// - Parameter patience: the time that a medium which is not released may delay the close.
-  init(released: EventLoopFuture<Void>, patience: TimeAmount) {
+  /// - Parameters:
+  ///   - peer: the device at the other end, if the medium tells one from another.
+  ///   - patience: the time that a medium which is not released may delay the close.
+  init(peer: String?, released: EventLoopFuture<Void>, patience: TimeAmount) {
+    self.peer = peer
     self.released = released
     self.patience = patience
   }
@@ -31,4 +36,9 @@ final class MediumHandler: ChannelOutboundHandler {
       context.close(promise: nil)
     }
   }
+}
+
+extension Channel {
+  /// The device at the other end of a line, if its medium tells one from another. On the channel's event loop.
+  var linePeer: String? { try? pipeline.syncOperations.handler(type: MediumHandler.self).peer }
 }

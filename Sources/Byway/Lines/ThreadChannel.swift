@@ -14,12 +14,13 @@ package enum ThreadChannel {
   /// - Parameters:
   ///   - queue: the queue that receives the channel when it is active.
   ///   - sendLimit: about how many bytes may wait for the thread. The kernel takes it as a wish.
+  ///   - peer: the device at the other end, if the medium tells one from another.
   ///   - patience: the time that a thread which does not end may delay the channel's close.
   ///   - run: the work of the thread. It owns the socket, which does not block, and returns after it has released the medium.
   /// - Throws: ``StartFailure`` if `run` is not called.
   package static func open(
     on group: any EventLoopGroup, to queue: ChannelQueue? = nil, sendLimit: Int? = nil,
-    patience: TimeAmount = .seconds(2), run: @escaping @Sendable (_ socket: CInt) -> Void
+    peer: String? = nil, patience: TimeAmount = .seconds(2), run: @escaping @Sendable (_ socket: CInt) -> Void
   ) async throws -> any Channel {
     let eventLoop = group.next()
     let (near, far) = try sockets(sendLimit)
@@ -40,7 +41,7 @@ package enum ThreadChannel {
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHandler(
-            MediumHandler(released: released.futureResult, patience: patience))
+            MediumHandler(peer: peer, released: released.futureResult, patience: patience))
         }
         .flatMap { channel.prepareForHandover(to: queue) }
       }

@@ -223,6 +223,33 @@ import TransportTestSupport
     await listener.close()
   }
 
+  @Test("a session that waits for its device does not continue over the connection of another one")
+  func otherDevice() async throws {
+    let controllers = (0...2).map { EmulatedBluetooth.controller($0) }
+    bluetooth.set(controllers)
+    let (listener, near, far) = try await link("any:10", "\(Self.device):10?controller=hci1")
+    let first = try await far.receiving(count: 1, limit: .seconds(30))
+    near.writeAndFlush(ByteBuffer(bytes: [1]), promise: nil)
+    _ = try await first.get()
+    bluetooth.set([controllers[2]])
+    bluetooth.cut()
+    let address = try LinkAddress("rfcomm:\(Self.device):10?controller=hci2")
+    // It is refused until the listener has noticed the loss of the first connection.
+    var other: (any Channel)?
+    let isEnded = try await eventually(within: .seconds(20)) {
+      if other?.isActive != true {
+        other = try? await RFCOMMTransport(system: bluetooth).connect(to: address, context: .test())
+      }
+      return !far.isActive
+    }
+    #expect(isEnded)
+    bluetooth.cut()
+    bluetooth.set(controllers)
+    let isTold = try await eventually { !near.isActive }
+    #expect(isTold)
+    await listener.close()
+  }
+
   @Test("a call that does not return is given up at the deadline, and a few of them are the limit")
   func stuck() async throws {
     let dialing = Dialing(grace: .milliseconds(10))
