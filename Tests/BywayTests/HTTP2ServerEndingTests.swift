@@ -1,5 +1,6 @@
 import BywayHTTPWire
 import NIOCore
+import TestTools
 import TestWire
 import Testing
 
@@ -23,11 +24,13 @@ import Testing
     let eventLoop = TestLoops.next()
     private let connection: Unshared<HTTP2ServerConnection>
 
-    init(memory: MemoryBudget = .shared, isDraining: Bool = false) async throws {
+    init(
+      memory: MemoryBudget = .shared, isDraining: Bool = false, configuration: ServerConfiguration = .test
+    ) async throws {
       let handler = ScriptedHandler(on: eventLoop)
       let (client, channel) = try await WireEnd.pair(on: eventLoop) { $0.prepareForHandover() }
       (self.client, self.handler) = (client, handler)
-      var configuration = ServerConfiguration.test
+      var configuration = configuration
       configuration.memory = memory
       connection = try await eventLoop.submit { [configuration] in
         let connection = HTTP2ServerConnection.start(on: channel, handler: handler, configuration: configuration)
@@ -67,6 +70,19 @@ import Testing
     #expect(budget.held > 40_000)
     server.client.close()
     try await Watch(server.eventLoop).until("nothing is held") { budget.held == 0 }
+  }
+
+  @Test("many clients that break the protocol are one line of the log")
+  func flood() async throws {
+    let log = LogRecord()
+    var configuration = ServerConfiguration.test
+    configuration.logger = log.logger
+    for _ in 0..<20 {
+      let server = try await Server(configuration: configuration)
+      server.client.offer(ByteBuffer(string: "GET / HTTP/1.1\r\n\r\n"))
+      _ = try await server.client.receiveToEnd()
+    }
+    #expect(log.messages.count { $0 == "Link broke HTTP/2" } == 1, "\(log.all)")
   }
 
   @Test("a draining server still serves a request that its client sent before it was told")

@@ -138,8 +138,7 @@ extension HTTP2ServerConnection: ConnectionOwner {
       if exchanges.isEmpty { exchangesEnded() }
       closeIfDrained()
     case .failed(let failure):
-      configuration.logger.log(
-        level: configuration.endingLevel, "Link broke HTTP/2", metadata: ["reason": "\(failure)"])
+      log("Link broke HTTP/2", ["reason": "\(failure)"], atMost: configuration.breaches)
       driver.note(BywayError(failure))
       driver.scheduleTransmit()
     case .pong:
@@ -153,10 +152,15 @@ extension HTTP2ServerConnection: ConnectionOwner {
   /// A hub refuses this gateway, or a client ends the connection for another reason that it states.
   private func sentAway(_ code: HTTP2ErrorCode, _ reason: String) {
     farewell = .refused(code == .noError ? reason : "\(reason) (\(code))")
-    guard let keptBack = configuration.farewells.admit(at: driver.eventLoop.now) else { return }
-    var facts: Logger.Metadata = ["reason": "\(reason)", "code": "\(code)"]
+    log("The other end closes the link", ["reason": "\(reason)", "code": "\(code)"], atMost: configuration.farewells)
+  }
+
+  /// Logs an ending, unless the same one was logged a moment ago: a peer must not fill the log.
+  private func log(_ message: Logger.Message, _ facts: Logger.Metadata, atMost limit: SharedSparseLog) {
+    guard let keptBack = limit.admit(at: driver.eventLoop.now) else { return }
+    var facts = facts
     if keptBack > 0 { facts["repeated"] = "\(keptBack)" }
-    configuration.logger.log(level: configuration.endingLevel, "The other end closes the link", metadata: facts)
+    configuration.logger.log(level: configuration.endingLevel, message, metadata: facts)
   }
 
   private func exchangesEnded() {

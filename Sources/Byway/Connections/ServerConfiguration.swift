@@ -41,6 +41,8 @@ package struct ServerConfiguration: Sendable {
 
   /// Limits the log of reasons that peers give for closing.
   let farewells = SharedSparseLog()
+  /// Limits the log of peers that break the protocol.
+  let breaches = SharedSparseLog()
 
   package init(
     hop: String, responseTimeout: TimeAmount? = nil, http1: HTTP1Configuration = .defaults,
