@@ -57,10 +57,20 @@ public struct LineMedium: Sendable {
   public func open(on group: any EventLoopGroup, to queue: ChannelQueue? = nil, logger: Logger) async throws
     -> any Channel
   {
+    let thread: MediumThread? = if case .messages = kind { MediumThread() } else { nil }
+    return try await open(on: group, to: queue, thread: thread, logger: logger)
+  }
+
+  func open(on group: any EventLoopGroup, to queue: ChannelQueue?, thread: MediumThread?, logger: Logger) async throws
+    -> any Channel
+  {
     let limit: Int? = if case .messages(let limit, _) = kind { limit } else { nil }
     do {
-      return try await ThreadChannel.open(on: group, to: queue, sendLimit: limit, peer: peer) { socket in
-        MediumPump(self, socket: socket, logger: logger).run()
+      return try await ThreadChannel.open(on: group, to: queue, sendLimit: limit, peer: peer, thread: thread) {
+        socket in
+        thread?.begin()
+        MediumPump(self, socket: socket, thread: thread, logger: logger).run()
+        thread?.end()
       }
     } catch let failure as ThreadChannel.StartFailure {
       close(descriptor)

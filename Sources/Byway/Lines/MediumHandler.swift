@@ -8,12 +8,15 @@ final class MediumHandler: ChannelOutboundHandler {
   let peer: String?
   private let released: EventLoopFuture<Void>
   private let patience: TimeAmount
+  private let thread: MediumThread?
   private var isClosing = false
 
   /// - Parameters:
   ///   - peer: the device at the other end, if the medium tells one from another.
   ///   - patience: the time that a medium which is not released may delay the close.
-  init(peer: String?, released: EventLoopFuture<Void>, patience: TimeAmount) {
+  ///   - thread: the medium's thread, if it may have to be interrupted.
+  init(peer: String?, released: EventLoopFuture<Void>, patience: TimeAmount, thread: MediumThread?) {
+    self.thread = thread
     self.peer = peer
     self.released = released
     self.patience = patience
@@ -30,7 +33,10 @@ final class MediumHandler: ChannelOutboundHandler {
     isClosing = true
     // Ends the output behind the last bytes. The pump sends them, closes the medium, and then its socket.
     context.close(mode: .output, promise: nil)
-    let timeout = context.eventLoop.assumeIsolated().scheduleTask(in: patience) { context.close(promise: nil) }
+    let timeout = context.eventLoop.assumeIsolated().scheduleTask(in: patience) {
+      context.close(promise: nil)
+      self.thread?.interruptUntilOver(on: context.eventLoop)
+    }
     released.assumeIsolated().whenComplete { _ in
       timeout.cancel()
       context.close(promise: nil)

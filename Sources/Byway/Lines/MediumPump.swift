@@ -24,6 +24,7 @@ struct MediumPump: ~Copyable {
 
   private let medium: LineMedium
   private let socket: CInt
+  private let thread: MediumThread?
   private let logger: Logger
   private var phase = Phase.running
   private var outgoing: MessageCutter
@@ -31,8 +32,11 @@ struct MediumPump: ~Copyable {
   private var retryAt: UInt64 = 0
   private var buffer: [UInt8]
 
-  /// - Parameter socket: an open stream socket that does not block, which the pump owns.
-  init(_ medium: LineMedium, socket: CInt, logger: Logger) {
+  /// - Parameters:
+  ///   - socket: an open stream socket that does not block, which the pump owns.
+  ///   - thread: the thread that runs the pump, if it may have to be interrupted.
+  init(_ medium: LineMedium, socket: CInt, thread: MediumThread?, logger: Logger) {
+    self.thread = thread
     self.medium = medium
     self.socket = socket
     self.logger = logger
@@ -47,6 +51,7 @@ struct MediumPump: ~Copyable {
   }
 
   deinit {
+    thread?.willClose()
     // The medium first: the end of the channel says that it can be opened again.
     close(medium.descriptor)
     close(socket)
@@ -54,6 +59,7 @@ struct MediumPump: ~Copyable {
 
   consuming func run() {
     while true {
+      if thread?.isFinishing == true { startClosing() }
       switch phase {
       case .over: return
       case .closing(let deadline) where outgoing.next == nil || now >= deadline: return

@@ -13,14 +13,23 @@ package enum ThreadChannel {
   /// Makes a channel whose other end is a socket of a thread. The channel's close completes when the thread has ended.
   /// - Parameters:
   ///   - queue: the queue that receives the channel when it is active.
-  ///   - sendLimit: about how many bytes may wait for the thread. The kernel takes it as a wish.
-  ///   - peer: the device at the other end, if the medium tells one from another.
   ///   - patience: the time that a thread which does not end may delay the channel's close.
   ///   - run: the work of the thread. It owns the socket, which does not block, and returns after it has released the medium.
   /// - Throws: ``StartFailure`` if `run` is not called.
   package static func open(
-    on group: any EventLoopGroup, to queue: ChannelQueue? = nil, sendLimit: Int? = nil,
-    peer: String? = nil, patience: TimeAmount = .seconds(2), run: @escaping @Sendable (_ socket: CInt) -> Void
+    on group: any EventLoopGroup, to queue: ChannelQueue? = nil, patience: TimeAmount = .seconds(2),
+    run: @escaping @Sendable (_ socket: CInt) -> Void
+  ) async throws -> any Channel {
+    try await open(on: group, to: queue, sendLimit: nil, peer: nil, patience: patience, thread: nil, run: run)
+  }
+
+  /// - Parameters:
+  ///   - sendLimit: about how many bytes may wait for the thread. The kernel takes it as a wish.
+  ///   - peer: the device at the other end, if the medium tells one from another.
+  ///   - thread: the thread of `run`, if it may have to be interrupted.
+  static func open(
+    on group: any EventLoopGroup, to queue: ChannelQueue?, sendLimit: Int?, peer: String?,
+    patience: TimeAmount = .seconds(2), thread medium: MediumThread?, run: @escaping @Sendable (_ socket: CInt) -> Void
   ) async throws -> any Channel {
     let eventLoop = group.next()
     let (near, far) = try sockets(sendLimit)
@@ -41,7 +50,7 @@ package enum ThreadChannel {
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHandler(
-            MediumHandler(peer: peer, released: released.futureResult, patience: patience))
+            MediumHandler(peer: peer, released: released.futureResult, patience: patience, thread: medium))
         }
         .flatMap { channel.prepareForHandover(to: queue) }
       }

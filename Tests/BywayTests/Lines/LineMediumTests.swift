@@ -91,6 +91,32 @@ import TransportTestSupport
     for promise in closes { try await promise.futureResult.get() }
   }
 
+  @Test("a medium whose close blocks in the kernel is interrupted")
+  func blockedClose() async throws {
+    let far = try LingeringEnd(seconds: 60)
+    let thread = MediumThread()
+    let channel = try await LineMedium(far.takeNear(), .messages(limit: 4095, loss: []), name: "test").open(
+      on: MultiThreadedEventLoopGroup.singleton, to: nil, thread: thread, logger: log.logger)
+    channel.writeAndFlush(ByteBuffer(repeating: 1, count: 1 << 20), promise: nil)
+    #expect(try await eventually { far.isFull })
+    channel.close(promise: nil)
+    let isOver = try await eventually(within: .seconds(30)) { thread.isOver }
+    #expect(isOver)
+  }
+
+  @Test("a medium that takes nothing is closed before its process exits")
+  func exit() async throws {
+    let far = try LingeringEnd(seconds: 60)
+    let thread = MediumThread()
+    let channel = try await LineMedium(far.takeNear(), .messages(limit: 4095, loss: []), name: "test").open(
+      on: MultiThreadedEventLoopGroup.singleton, to: nil, thread: thread, logger: log.logger)
+    channel.writeAndFlush(ByteBuffer(repeating: 1, count: 1 << 20), promise: nil)
+    #expect(try await eventually { far.isFull })
+    try await NIOThreadPool.singleton.runIfActive { MediumThread.finish([thread]) }
+    #expect(thread.isOver)
+    try await ended(channel)
+  }
+
   @Test("a full medium stops its writer, and loses nothing")
   func backPressure() async throws {
     let far = try FarEnd(buffer: 4096)
@@ -241,5 +267,51 @@ private final class FarEnd: @unchecked Sendable {
   func receiveLater() async throws -> [UInt8] {
     _ = try await eventually { ready(for: POLLIN) }
     return try receive(waiting: false)
+  }
+}
+
+/// The other end of an emulated medium that takes nothing, and whose close blocks until then: a connection with SO_LINGER.
+private final class LingeringEnd: @unchecked Sendable {
+  // Sendable: each test uses it from one task.
+  private var near: CInt = -1
+  private var far: CInt = -1
+
+  init(seconds: CInt) throws {
+    let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    defer { close(listener) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    near = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var buffer: CInt = 4096
+    setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &buffer, socklen_t(MemoryLayout<CInt>.size))
+    setsockopt(near, SOL_SOCKET, SO_SNDBUF, &buffer, socklen_t(MemoryLayout<CInt>.size))
+    let isConnected = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, size) == 0 && listen(listener, 1) == 0 && getsockname(listener, $0, &size) == 0
+          && connect(near, $0, size) == 0
+      }
+    }
+    far = isConnected ? accept(listener, nil, nil) : -1
+    var option = linger(l_onoff: 1, l_linger: seconds)
+    guard far >= 0, fcntl(near, F_SETFL, O_NONBLOCK) == 0,
+      setsockopt(near, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size)) == 0
+    else { throw FixtureError("no connection: \(errno)") }
+  }
+
+  deinit {
+    for end in [near, far] where end >= 0 { close(end) }
+  }
+
+  func takeNear() -> CInt {
+    defer { near = -1 }
+    return near
+  }
+
+  /// Whether something has arrived, which stays unread.
+  var isFull: Bool {
+    var state = pollfd(fd: far, events: Int16(POLLIN), revents: 0)
+    return poll(&state, 1, 0) == 1
   }
 }
