@@ -29,6 +29,11 @@ enum VirtioFailure: DeviceFailure {
   }
 
   init(connectingTo path: String, _ error: any Error) {
+    if case .unixDomainSocketPathTooLong? = error as? SocketAddressError {
+      self = .unusable(
+        path, "the path of a socket has at most 103 bytes. Give it a shorter one, or make a symbolic link to it")
+      return
+    }
     switch ConnectFailure(error) {
     case .system(ENOENT), .system(ENOTDIR): self = .missing(path)
     case .system(ECONNREFUSED): self = .nobodyListens(path)

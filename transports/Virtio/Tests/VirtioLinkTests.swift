@@ -65,6 +65,15 @@ import TransportTestSupport
     #expect(other?.code == .linkUnavailable && other?.diagnosis?.fault == .notADevice)
   }
 
+  @Test("a path that is too long for a socket is an error that says what to do")
+  func longPath() async throws {
+    let path = "/" + String(repeating: "a", count: 200)
+    let error = await bywayError {
+      try await VirtioTransport().connect(to: LinkAddress("virtio:\(path)"), context: .test())
+    }
+    #expect(error?.message.contains("at most 103 bytes. Give it a shorter one") == true, "\(error as Any)")
+  }
+
   @Test("on the host, a link connects to the socket of a virtio port")
   func host() async throws {
     let folder = try TemporaryFolder()
