@@ -98,6 +98,7 @@ deb: release
 size: dependencies
 	swift build $(RELEASE) -Xlinker -Map=.build/byway.map
 	scripts/size-of-parts .build/byway.map
+	scripts/size-of-links .build/byway.map "$$(swift build $(RELEASE) --show-bin-path)/byway"
 	@stat -c '%n: %s bytes' "$$(swift build $(RELEASE) --show-bin-path)/byway"
 
 # The picture in README.md: scripts/take-screenshot.
