@@ -38,6 +38,15 @@ extern "C" {
 #error "The server needs BYWAY_LINE_SEND_UNITS of at least 16: the head of an answer is written at once"
 #endif
 
+/* Bytes of a request that wait for the service. With streams that is the credit of each (section 13 of docs/wire-protocol.md). */
+#if BYWAY_LINE_STREAMS
+#define BYWAY_STAGED (64 * BYWAY_LINE_CREDIT)
+typedef uint16_t byway_staged;
+#else
+#define BYWAY_STAGED 32
+typedef uint8_t byway_staged;
+#endif
+
 /* The type and extra fields of an answer have at most so many bytes together. */
 #define BYWAY_ANSWER_FIELDS 128
 
@@ -49,7 +58,7 @@ enum byway_event {
   BYWAY_REQUEST, /* the head of a request is here: byway_method, byway_target, byway_field. The service may answer now or later */
   BYWAY_BODY,    /* bytes of the request's body. The service returns how many it took; the rest comes again at the next call */
   BYWAY_END,     /* the request is complete. The service may answer now or later */
-  BYWAY_ROOM,    /* the service answers with byway_send, and there is room for some bytes */
+  BYWAY_ROOM,    /* the service answers with byway_send, and there is room for some bytes; or an answer that had no room has it now */
   BYWAY_GONE     /* the request is over before its answer was complete, for example because the peer is gone */
 };
 
@@ -60,14 +69,18 @@ struct byway;
 /* The service. What it returns counts for BYWAY_BODY only. It must not call byway_receive, byway_output, byway_run or byway_start. */
 typedef size_t byway_service(struct byway *byway, enum byway_event event, const uint8_t *bytes, size_t count);
 
-/* All fields are private but context. Small ones come first: see struct byway_line. */
-struct byway {
+/* A request and its answer. All fields are private. */
+struct byway_request {
   uint8_t state;             /* of the request */
   uint8_t answer;            /* of the answer */
   uint8_t method;
-  uint8_t session;           /* the session that the request belongs to */
   uint8_t digits;            /* of the size of a chunk */
-  uint8_t staged_from, staged_to;
+#if BYWAY_LINE_STREAMS
+  uint8_t input, output;     /* of its stream: from the client, and to it */
+  uint16_t credit;           /* bytes that the client takes */
+  uint16_t granted;          /* bytes that the client may send */
+#endif
+  byway_staged staged_from, staged_to;
   uint16_t flags;
   uint16_t status;           /* of an answer that the kit gives, or 0 */
   uint16_t head_count;       /* bytes of head in use */
@@ -76,11 +89,29 @@ struct byway {
   uint32_t body_left;        /* of the request's body or of its chunk */
   uint32_t content_left;     /* of the answer's body */
   const uint8_t *content;    /* of an answer that the kit sends by itself */
+  uint8_t staged[BYWAY_STAGED]; /* bytes that were read and not used */
+  char head[BYWAY_HEAD];
+};
+
+/* All fields are private but context. Small ones come first: see struct byway_line. */
+struct byway {
   byway_service *service;
   const char *const *wanted;
   void *context;             /* for the service */
-  uint8_t staged[32];        /* bytes that were read and not used */
-  char head[BYWAY_HEAD];
+  uint8_t session;           /* the session that the requests belong to */
+#if BYWAY_LINE_STREAMS
+  uint8_t streams;           /* of the session: 0 if it is one stream of bytes */
+  uint8_t piece, piece_left; /* that arrives: kind and stream, and bytes */
+  uint8_t number;            /* of the request that the call is about */
+  uint8_t turn;              /* the request that writes first */
+  uint8_t waits;             /* the request that waits for room on the line: others do not write */
+  uint8_t counting;          /* the head of an answer is counted, and not written */
+  uint8_t counted;
+  struct byway_request *request; /* that the call is about */
+  struct byway_request requests[BYWAY_LINE_STREAMS];
+#else
+  struct byway_request request[1];
+#endif
   struct byway_line line;
 };
 
@@ -106,9 +137,21 @@ void byway_run(struct byway *byway, uint32_t now);
 /* The milliseconds until the next call of byway_output or byway_run, or BYWAY_LINE_NEVER. */
 uint32_t byway_deadline(const struct byway *byway, uint32_t now);
 
+/*
+ * With BYWAY_LINE_STREAMS up to so many requests are served at once, numbered from 0. All functions below are about one of them: in the
+ * service the one that it is called for, and elsewhere the one that byway_select has chosen. Without streams it is always 0.
+ */
+#if BYWAY_LINE_STREAMS
+static inline unsigned byway_current(const struct byway *byway) { return byway->number; }
+void byway_select(struct byway *byway, unsigned number);
+#else
+static inline unsigned byway_current(const struct byway *byway) { return (void)byway, 0; }
+static inline void byway_select(struct byway *byway, unsigned number) { (void)byway, (void)number; }
+#endif
+
 /* The request. Valid from BYWAY_REQUEST until the answer is complete, or BYWAY_GONE. */
-static inline enum byway_method byway_method(const struct byway *byway) { return (enum byway_method)byway->method; }
-static inline const char *byway_target(const struct byway *byway) { return byway->head; }
+static inline enum byway_method byway_method(const struct byway *byway) { return (enum byway_method)byway->request->method; }
+static inline const char *byway_target(const struct byway *byway) { return byway->request->head; }
 
 /* The value of a wanted field, or NULL. */
 const char *byway_field(const struct byway *byway, const char *name);
@@ -116,7 +159,8 @@ const char *byway_field(const struct byway *byway, const char *name);
 /*
  * Begins the answer: status 200 to 599, type for Content-Type or NULL, length or BYWAY_UNKNOWN_LENGTH, and fields: complete lines with
  * "\r\n", or NULL. Then call byway_send at BYWAY_ROOM or any time. Returns 0 if there is no request to answer, it is answered, or type
- * and fields are too long.
+ * and fields are too long. With streams also if there is no room, because others write: then BYWAY_ROOM comes when there is. At
+ * BYWAY_REQUEST and BYWAY_END there is.
  */
 int byway_answer(struct byway *byway, unsigned status, const char *type, uint32_t length, const char *fields);
 

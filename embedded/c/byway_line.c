@@ -166,7 +166,7 @@ static void take_limits(line_t *l, unsigned payload, const uint8_t *correction, 
 }
 
 #if BYWAY_LINE_STREAMS
-/* What a dialer announces of streams in OPEN (section 13). */
+/* What the peer announces of streams: a dialer in OPEN, a listener in HELLO (section 13). */
 static void take_streams(line_t *l, const uint8_t *fields, const uint8_t *limit) {
   l->streams = l->peer_credit = 0;
   if (fields + 1 >= limit || fields[0] == 0) return;
@@ -609,6 +609,9 @@ static void take_hello(line_t *l, const uint8_t *b, const uint8_t *limit) {
   if (l->state >= BYWAY_LINE_OPENING) end(l, BYWAY_LINE_RESTARTED, BYWAY_LINE_ABORTED);
   l->incarnation = incarnation;
   take_limits(l, get16(b + 6), b + 8, limit);
+#if BYWAY_LINE_STREAMS
+  take_streams(l, b + 9, limit);
+#endif
   if (l->state == BYWAY_LINE_ASKING) {
     l->state = BYWAY_LINE_OPENING;
     set_seal(l);
@@ -961,9 +964,9 @@ static uint8_t *put_opening(const line_t *l, uint8_t *b, uint8_t kind) {
   *b++ = BYWAY_LINE_CORRECTION;
 #endif
 #if BYWAY_LINE_STREAMS
-  if (kind == HELLO) {
+  if (kind == HELLO || (l->streams && l->state != BYWAY_LINE_ASKING)) {
     *b++ = BYWAY_LINE_STREAMS;
-    *b++ = BYWAY_LINE_CREDIT;
+    *b++ = kind == HELLO ? BYWAY_LINE_CREDIT : BYWAY_LINE_DIAL_CREDIT;
   }
 #endif
   return b;

@@ -37,14 +37,18 @@ extern "C" {
 #endif
 
 /*
- * How many streams of a session a listener takes at once: 0, or up to 16. This file only announces them; the owner reads and writes the
- * pieces of section 13. BYWAY_LINE_CREDIT is how much of each it takes at first, in units of 64 bytes.
+ * How many streams of a session this end takes at once: 0, or up to 16. This file only announces them; the owner reads and writes the
+ * pieces of section 13, as byway_http.c does. BYWAY_LINE_CREDIT is how much of each a listener takes at first, in units of 64 bytes, and
+ * BYWAY_LINE_DIAL_CREDIT how much a dialer takes.
  */
 #ifndef BYWAY_LINE_STREAMS
 #define BYWAY_LINE_STREAMS 0
 #endif
 #ifndef BYWAY_LINE_CREDIT
 #define BYWAY_LINE_CREDIT 2
+#endif
+#ifndef BYWAY_LINE_DIAL_CREDIT
+#define BYWAY_LINE_DIAL_CREDIT 255
 #endif
 
 #if BYWAY_LINE_PAYLOAD < 64 || BYWAY_LINE_PAYLOAD > 4080 || BYWAY_LINE_PAYLOAD % 16
@@ -65,6 +69,9 @@ extern "C" {
 #endif
 #if BYWAY_LINE_CREDIT < 1 || BYWAY_LINE_CREDIT > 255
 #error "BYWAY_LINE_CREDIT must be from 1 to 255"
+#endif
+#if BYWAY_LINE_DIAL_CREDIT < 1 || BYWAY_LINE_DIAL_CREDIT > 255
+#error "BYWAY_LINE_DIAL_CREDIT must be from 1 to 255"
 #endif
 
 /* Wrong bytes that the strongest correction in use can put right in a word (section 7). */

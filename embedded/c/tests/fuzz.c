@@ -66,7 +66,7 @@ static size_t service(struct byway *b, enum byway_event event, const uint8_t *by
     if (behaviour & 16) answer();
     break;
   case BYWAY_BODY:
-    MUST(count > 0 && count <= sizeof b->staged);
+    MUST(count > 0 && count <= BYWAY_STAGED);
     return behaviour & 32 ? count / 2 : count;
   case BYWAY_END:
     if (!answered) answer();

@@ -20,6 +20,10 @@ static size_t heard_count;
 /* Bytes on the way to the server are changed by this, if it is set. */
 static size_t (*damage)(uint8_t *bytes, size_t count);
 
+#if BYWAY_LINE_STREAMS
+static int plain; /* the peer knows no streams */
+#endif
+
 static void peer_reads(void) {
   size_t count;
   while (heard_count < sizeof heard - 1 && (count = byway_line_read(&peer, heard + heard_count, sizeof heard - 1 - heard_count))) {
@@ -35,6 +39,9 @@ static inline void pass(void) {
   size_t count;
   int frames = 0;
   now++;
+#if BYWAY_LINE_STREAMS
+  if (plain) peer.streams = 0;
+#endif
   while ((count = byway_line_output(&peer, now, &frame))) {
     if (++frames > 20 || count > sizeof bytes) __builtin_trap();
     memcpy(bytes, frame, count);

@@ -155,7 +155,7 @@ static size_t service(struct byway *b, enum byway_event event, const uint8_t *by
     if (!checked() && behaviour & 16) answer();
     break;
   case BYWAY_BODY:
-    MUST(count > 0 && count <= sizeof b->staged);
+    MUST(count > 0 && count <= BYWAY_STAGED);
     if (!checked()) return behaviour & 32 ? count / 2 : count;
     for (i = 0; i < count; i++) MUST(bytes[i] == pattern(work.number, work.taken + (uint32_t)i));
     count = 1 + any((uint32_t)count);
@@ -310,8 +310,8 @@ static void check(void) {
   MUST((uint16_t)(l->take_high - l->take_read) <= BYWAY_LINE_RECEIVE_UNITS);
   MUST((uint16_t)(l->take_next - l->take_read) <= (uint16_t)(l->take_high - l->take_read));
   MUST(l->state == BYWAY_LINE_NONE || l->state == BYWAY_LINE_OPEN);
-  MUST(server.staged_from <= server.staged_to && server.staged_to <= sizeof server.staged);
-  MUST(server.head_count <= sizeof server.head);
+  MUST(server.request->staged_from <= server.request->staged_to && server.request->staged_to <= sizeof server.request->staged);
+  MUST(server.request->head_count <= sizeof server.request->head);
   MUST(deadline == BYWAY_LINE_NEVER || deadline <= 60000);
 #if BYWAY_LINE_CORRECTION
   MUST(l->frame_length <= sizeof l->frame && l->frame_need <= sizeof l->frame);
