@@ -144,7 +144,11 @@ uint32_t byway_deadline(const struct byway *byway, uint32_t now);
 #if BYWAY_LINE_STREAMS
 static inline unsigned byway_current(const struct byway *byway) { return byway->number; }
 void byway_select(struct byway *byway, unsigned number);
+
+/* How many requests the session serves at once: 1 if its client knows no streams. */
+static inline unsigned byway_at_once(const struct byway *byway) { return byway->streams ? byway->streams : 1; }
 #else
+static inline unsigned byway_at_once(const struct byway *byway) { return (void)byway, 1; }
 static inline unsigned byway_current(const struct byway *byway) { return (void)byway, 0; }
 static inline void byway_select(struct byway *byway, unsigned number) { (void)byway, (void)number; }
 #endif

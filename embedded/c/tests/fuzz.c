@@ -26,8 +26,11 @@ static const char *const phrases[] = {
   "Host: a\r\n",
 };
 
-/* The requests that the service knows of: a request ends before the next begins. */
-static int busy, answered;
+enum { REQUESTS = BYWAY_LINE_STREAMS ? BYWAY_LINE_STREAMS : 1 };
+
+/* The requests that the service knows of: one of a stream ends before the next begins. */
+static struct { int busy, answered; } works[REQUESTS];
+#define work works[byway_current(&server)]
 static uint8_t behaviour;
 static uint32_t session;
 static const uint8_t content[700];
@@ -44,8 +47,8 @@ static void answer(void) {
     begun = byway_answer(&server, status, NULL, behaviour & 8 ? BYWAY_UNKNOWN_LENGTH : 64, fields[behaviour >> 7]);
   }
   if (begun) {
-    MUST(busy && !answered);
-    answered = 1;
+    MUST(work.busy && !work.answered);
+    work.answered = 1;
   }
 }
 
@@ -54,30 +57,34 @@ static size_t service(struct byway *b, enum byway_event event, const uint8_t *by
   size_t i;
   MUST(b == &server);
   for (i = 0; i < count; i++) sum = (uint8_t)(sum + bytes[i]);
-  if (event != BYWAY_REQUEST) MUST(busy);
+  if (event != BYWAY_REQUEST) MUST(work.busy);
   switch (event) {
   case BYWAY_REQUEST:
-    MUST(!busy || answered);
+    MUST(!work.busy || work.answered);
     MUST(byway_target(b)[0] == '/' || byway_target(b)[0] == '*');
     MUST(strlen(byway_target(b)) < BYWAY_HEAD);
     if (byway_field(b, "x-one")) MUST(strlen(byway_field(b, "x-one")) < BYWAY_HEAD);
-    busy = 1;
-    answered = 0;
+    work.busy = 1;
+    work.answered = 0;
     if (behaviour & 16) answer();
     break;
   case BYWAY_BODY:
     MUST(count > 0 && count <= BYWAY_STAGED);
     return behaviour & 32 ? count / 2 : count;
   case BYWAY_END:
-    if (!answered) answer();
+    if (!work.answered) answer();
     break;
   case BYWAY_ROOM:
-    MUST(answered && byway_room(b) > 0);
+    if (REQUESTS > 1 && !work.answered) {
+      answer();
+      break;
+    }
+    MUST(work.answered && byway_room(b) > 0);
     if (behaviour & 64) byway_send(b, content, 50);
     else byway_end(b);
     break;
   case BYWAY_GONE:
-    busy = answered = 0;
+    work.busy = work.answered = 0;
     break;
   }
   return 0;
@@ -93,12 +100,30 @@ static size_t spoil(uint8_t *bytes, size_t count) {
   return count;
 }
 
+/* A phrase is the content of a piece of DATA, with a length that is mostly right. Other pieces come between them. */
+#if BYWAY_LINE_STREAMS
+static void write_piece(const char *phrase) {
+  uint8_t head[2] = {(uint8_t)(0x10 | any() % REQUESTS), (uint8_t)strlen(phrase)}, how = any();
+  if (how < 10) head[1] = any();
+  if (how > 230) head[0] = (uint8_t)(0x20 | (how & 0x1F));
+  byway_line_write(&peer, head, how > 230 && how % 2 ? 1 : 2);
+  byway_line_write(&peer, phrase, strlen(phrase));
+}
+#endif
+
 static void turn(void) {
   uint8_t bytes[64];
   size_t count, i;
+  byway_select(&server, any() % REQUESTS);
   switch (any() % 12) {
   case 0: case 1: case 2: {
     const char *phrase = phrases[any() % (sizeof phrases / sizeof phrases[0])];
+#if BYWAY_LINE_STREAMS
+    if (!plain) {
+      write_piece(phrase);
+      break;
+    }
+#endif
     byway_line_write(&peer, phrase, strlen(phrase));
     break;
   }
@@ -136,8 +161,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   input = bytes;
   input_left = count;
   now = any() & 1 ? 0xFFFFF000u : 1;
-  busy = answered = 0;
+  memset(works, 0, sizeof works);
   behaviour = any();
+#if BYWAY_LINE_STREAMS
+  plain = behaviour % 4 == 0;
+#endif
   start_pair(service, wanted);
   while (input_left) turn();
   /* Whatever came before, the next session is served. */
@@ -146,6 +174,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   byway_line_start(&peer, BYWAY_LINE_DIAL, 0, 115200, now);
   byway_line_open(&peer, ++session, now);
   heard_count = 0;
+#if BYWAY_LINE_STREAMS
+  plain = 1;
+#endif
   say(phrases[0], strlen(phrases[0]));
   for (i = 0; i < 4000 && !heard_count; i++) pass();
   MUST(!strncmp(heard, "HTTP/1.1 200 ", 13));

@@ -8,8 +8,9 @@
  * A round is one of two kinds. In a noisy one a peer asks, and the line damages, loses, repeats and delays what both ends send; what
  * arrives must be what was sent, and each request acts at most once. In a hostile one there are also frames with valid checks and
  * chosen fields, another dialer, and a service that does anything. After each round the line is good, and the server must answer a new
- * session within 2 s, or all requests of one that goes on within 5 s. The seed of a round that fails is printed. This file includes
- * byway_line.c, whose inner functions make frames.
+ * session within 2 s, or all requests of one that goes on within 5 s. With BYWAY_LINE_STREAMS the peer asks in all streams at once, and
+ * grants and keeps to credit. The seed of a round that fails is printed. This file includes byway_line.c, whose inner functions make
+ * frames.
  */
 #define _DEFAULT_SOURCE /* setitimer */
 #include "byway_line.c"
@@ -28,6 +29,7 @@
  * A new session is answered within LIMIT. Requests under way may wait longer: for a question and then for a closed window, of a second
  * each, and for what else is lost on the way (section 6).
  */
+enum { REQUESTS = BYWAY_LINE_STREAMS ? BYWAY_LINE_STREAMS : 1 };
 enum { QUEUE = 4096, LIMIT = 2000, LIMIT_UNDER_WAY = 5000, ROUND_LIMIT = 20 };
 
 /* One direction of the line. */
@@ -88,14 +90,18 @@ static uint32_t upload_size(uint32_t number) { return number % 3 == 1 ? number *
 
 static uint32_t answer_size(uint32_t number) { return number % 2 ? number * 53 % 600 : 3; }
 
-/* The request that the service works on. */
+/* The requests that the service works on. */
 static struct {
   uint32_t number, last, taken, sent;
   int busy, answered, later;
-} work;
+  uint8_t content[700];
+} works[REQUESTS];
+
+/* What the call is about. */
+#define work works[byway_current(&server)]
+#define content works[byway_current(&server)].content
 
 static uint8_t behaviour;
-static uint8_t content[700];
 
 /* Whether the server's session is the peer's, and of a round, or its end, in which nothing forges frames. */
 static int checked(void) { return honest && (!quiet || server.line.session == peer.session); }
@@ -167,7 +173,12 @@ static size_t service(struct byway *b, enum byway_event event, const uint8_t *by
     else if (!work.answered) answer();
     break;
   case BYWAY_ROOM:
-    MUST(work.answered && byway_room(b) > 0);
+    if (!work.answered) {
+      MUST(REQUESTS > 1);
+      answer();
+      break;
+    }
+    MUST(byway_room(b) > 0);
     if (checked()) send_more();
     else if (behaviour & 64) byway_send(b, content, 50);
     else byway_end(b);
@@ -179,41 +190,116 @@ static size_t service(struct byway *b, enum byway_event event, const uint8_t *by
   return 0;
 }
 
-/* The peer's requests: 1, 2, 3, … Those of a session that is over are not repeated. */
-static struct {
+/* The peer's requests in each stream: 1, 2, 3, … Those of a session that is over are not repeated. */
+static struct asking {
+  uint32_t stream;
   uint32_t next, wanted; /* to ask, to be answered */
+  size_t granted, owed;  /* credit */
+  int begun;
   char text[1024];       /* of the request that is being written */
   size_t length, written;
   char answer[1024];     /* as it must arrive */
   size_t answer_length, answer_read;
-} asking;
+} askings[REQUESTS];
 
-static void ask_next(void) {
-  uint32_t number = asking.next++, size = upload_size(number), i;
-  int length = snprintf(asking.text, sizeof asking.text, "%s /%u HTTP/1.1\r\nHost: a\r\n", size ? "PUT" : "GET", number);
-  if (size) length += snprintf(asking.text + length, sizeof asking.text - (size_t)length, "Content-Length: %u\r\n", size);
-  length += snprintf(asking.text + length, sizeof asking.text - (size_t)length, "\r\n");
-  for (i = 0; i < size; i++) asking.text[length++] = (char)pattern(number, i);
-  asking.length = (size_t)length;
-  asking.written = 0;
+/* A request's number names its stream too. */
+static uint32_t number_of(const struct asking *a, uint32_t count) { return REQUESTS == 1 ? count : 5 * count + a->stream; }
+
+static void ask_next(struct asking *a) {
+  uint32_t number = number_of(a, a->next++), size = upload_size(number), i;
+  int length = snprintf(a->text, sizeof a->text, "%s /%u HTTP/1.1\r\nHost: a\r\n", size ? "PUT" : "GET", number);
+  if (size) length += snprintf(a->text + length, sizeof a->text - (size_t)length, "Content-Length: %u\r\n", size);
+  length += snprintf(a->text + length, sizeof a->text - (size_t)length, "\r\n");
+  for (i = 0; i < size; i++) a->text[length++] = (char)pattern(number, i);
+  a->length = (size_t)length;
+  a->written = 0;
 }
+
+#if BYWAY_LINE_STREAMS
+/* The piece that the peer reads. */
+static uint8_t piece;
+static size_t piece_left;
+
+/* Room for a piece of some bytes. Without a known HELLO the peer does not know yet whether there are streams. */
+static size_t room_for_piece(void) {
+  size_t room = byway_line_room(&peer);
+  return byway_line_state(&peer) < BYWAY_LINE_OPENING || room < 3 ? 0 : room - 2 < 255 ? room - 2 : 255;
+}
+
+static void write_part(struct asking *a, size_t count) {
+  uint8_t head[2];
+  if (!a->begun) a->granted = byway_line_peer_credit(&peer);
+  if (count > a->granted) count = a->granted;
+  if (count > room_for_piece()) count = room_for_piece();
+  if (count == 0) return;
+  head[0] = (uint8_t)(0x10 | a->stream);
+  head[1] = (uint8_t)count;
+  byway_line_write(&peer, head, 2);
+  byway_line_write(&peer, a->text + a->written, count);
+  a->begun = 1;
+  a->granted -= count;
+  a->written += count;
+}
+
+/* Grants what was read, sooner or later. */
+static void grant(struct asking *a) {
+  uint8_t bytes[2] = {(uint8_t)(0x40 | a->stream), (uint8_t)(a->owed / 64 < 255 ? a->owed / 64 : 255)};
+  if (a->owed < (quiet ? 64 : 64 * (1 + any(100))) || room_for_piece() == 0) return;
+  byway_line_write(&peer, bytes, 2);
+  a->owed -= 64u * bytes[1];
+}
+#else
+static void write_part(struct asking *a, size_t count) { a->written += byway_line_write(&peer, a->text + a->written, count); }
+#endif
 
 /* Writes some of the request. */
-static void write_request(void) {
+static void write_request(struct asking *a) {
   size_t left;
-  if (asking.written == asking.length && asking.next - asking.wanted < 2) ask_next();
-  left = asking.length - asking.written;
-  if (left) asking.written += byway_line_write(&peer, asking.text + asking.written, quiet ? left : 1 + any((uint32_t)left));
+  if (a->written == a->length && a->next - a->wanted < 2) ask_next(a);
+  left = a->length - a->written;
+  if (left) write_part(a, quiet ? left : 1 + any((uint32_t)left));
 }
 
-static void expect(void) {
-  uint32_t size = answer_size(asking.wanted), i;
-  int length = snprintf(asking.answer, sizeof asking.answer, "HTTP/1.1 200 \r\nContent-Type: text/plain\r\n");
-  length += snprintf(asking.answer + length, sizeof asking.answer - (size_t)length, "Content-Length: %u\r\n\r\n", size);
-  for (i = 0; i < size; i++) asking.answer[length++] = (char)pattern(asking.wanted, i);
-  asking.answer_length = (size_t)length;
-  asking.answer_read = 0;
+static void expect(struct asking *a) {
+  uint32_t number = number_of(a, a->wanted), size = answer_size(number), i;
+  int length = snprintf(a->answer, sizeof a->answer, "HTTP/1.1 200 \r\nContent-Type: text/plain\r\n");
+  length += snprintf(a->answer + length, sizeof a->answer - (size_t)length, "Content-Length: %u\r\n\r\n", size);
+  for (i = 0; i < size; i++) a->answer[length++] = (char)pattern(number, i);
+  a->answer_length = (size_t)length;
+  a->answer_read = 0;
 }
+
+static void read_byte(struct asking *a, uint8_t byte) {
+  MUST(a->wanted < a->next); /* no answer without a request */
+  if (a->answer_length == 0) expect(a);
+  MUST(byte == (uint8_t)a->answer[a->answer_read]);
+  if (++a->answer_read < a->answer_length) return;
+  a->answer_length = 0;
+  a->wanted++;
+  answers++;
+}
+
+#if BYWAY_LINE_STREAMS
+/* A byte of the server's pieces. It ends no stream whose client does not, and grants no more than it can keep. */
+static void read_piece_byte(uint8_t byte) {
+  struct asking *a = &askings[piece & 15];
+  if (piece_left) {
+    a->owed++;
+    read_byte(a, byte);
+    if (--piece_left == 0) piece = 0;
+  } else if (piece >> 4 == 1) {
+    MUST(byte > 0);
+    piece_left = byte;
+  } else if (piece) {
+    a->granted += 64u * byte;
+    MUST(byte > 0 && a->granted <= BYWAY_STAGED);
+    piece = 0;
+  } else {
+    MUST((byte >> 4 == 1 || byte >> 4 == 4) && (byte & 15) < REQUESTS && askings[byte & 15].begun);
+    piece = byte;
+  }
+}
+#endif
 
 static void read_answers(void) {
   uint8_t bytes[100];
@@ -221,21 +307,29 @@ static void read_answers(void) {
   if (deaf) return;
   while ((count = byway_line_read(&peer, bytes, quiet ? sizeof bytes : 1 + any(sizeof bytes)))) {
     for (i = 0; honest && i < count; i++) {
-      MUST(asking.wanted < asking.next); /* no answer without a request */
-      if (asking.answer_length == 0) expect();
-      MUST(bytes[i] == (uint8_t)asking.answer[asking.answer_read]);
-      if (++asking.answer_read < asking.answer_length) continue;
-      asking.answer_length = 0;
-      asking.wanted++;
-      answers++;
+#if BYWAY_LINE_STREAMS
+      read_piece_byte(bytes[i]);
+#else
+      read_byte(&askings[0], bytes[i]);
+#endif
     }
   }
+#if BYWAY_LINE_STREAMS
+  for (i = 0; honest && i < REQUESTS; i++) grant(&askings[i]);
+#endif
 }
 
 static void begin_session(void) {
-  asking.wanted = asking.next;
-  asking.answer_length = 0;
-  asking.length = asking.written = 0;
+  struct asking *a;
+  for (a = askings; a < askings + REQUESTS; a++) {
+    a->wanted = a->next;
+    a->answer_length = a->length = a->written = a->granted = a->owed = 0;
+    a->begun = 0;
+  }
+#if BYWAY_LINE_STREAMS
+  piece = 0;
+  piece_left = 0;
+#endif
   byway_line_open(&peer, any(0xFFFFFFFF), now);
   sessions++;
 }
@@ -304,14 +398,22 @@ static size_t take(struct pipe *pipe, uint8_t *bytes, size_t most) {
 static void check(void) {
   struct byway_line *l = &server.line;
   uint32_t deadline = byway_deadline(&server, now);
+  unsigned i;
   MUST(l->run_length <= BYWAY_LINE_RUN + 1);
   MUST((uint16_t)(l->send_end - l->send_first) <= BYWAY_LINE_SEND_UNITS);
   MUST((uint16_t)(l->send_sent - l->send_first) <= (uint16_t)(l->send_end - l->send_first));
   MUST((uint16_t)(l->take_high - l->take_read) <= BYWAY_LINE_RECEIVE_UNITS);
   MUST((uint16_t)(l->take_next - l->take_read) <= (uint16_t)(l->take_high - l->take_read));
   MUST(l->state == BYWAY_LINE_NONE || l->state == BYWAY_LINE_OPEN);
-  MUST(server.request->staged_from <= server.request->staged_to && server.request->staged_to <= sizeof server.request->staged);
-  MUST(server.request->head_count <= sizeof server.request->head);
+  for (i = 0; i < REQUESTS; i++) {
+    byway_select(&server, i);
+    MUST(server.request->staged_from <= server.request->staged_to && server.request->staged_to <= sizeof server.request->staged);
+    MUST(server.request->head_count <= sizeof server.request->head);
+#if BYWAY_LINE_STREAMS
+    if (server.streams && server.request->input == 1)
+      MUST(server.request->granted + (server.request->staged_to - server.request->staged_from) <= (int)BYWAY_STAGED);
+#endif
+  }
   MUST(deadline == BYWAY_LINE_NEVER || deadline <= 60000);
 #if BYWAY_LINE_CORRECTION
   MUST(l->frame_length <= sizeof l->frame && l->frame_need <= sizeof l->frame);
@@ -349,7 +451,10 @@ static void pass(uint32_t time) {
     MUST(frames < 40);
     put_frame(&to_server, frame, count);
   }
-  if (work.later && (quiet || any(50) == 0)) answer();
+  for (frames = 0; frames < REQUESTS; frames++) {
+    byway_select(&server, (unsigned)frames);
+    if (work.later && (quiet || any(50) == 0)) answer();
+  }
   check();
 }
 
@@ -367,7 +472,19 @@ static const char *phrase(void) { return phrases[any(sizeof phrases / sizeof phr
 
 static void write_phrase(struct byway_line *line) {
   const char *text = phrase();
-  byway_line_write(line, text, any(4) ? strlen(text) : any((uint32_t)strlen(text)));
+  size_t count = any(4) ? strlen(text) : any((uint32_t)strlen(text));
+#if BYWAY_LINE_STREAMS
+  uint8_t head[2] = {(uint8_t)(0x10 | any(REQUESTS)), (uint8_t)count};
+  switch (any(16)) {
+  case 0: head[0] = (uint8_t)any(256); break;
+  case 1: head[1] = (uint8_t)any(256); break;
+  case 2: head[0] = (uint8_t)((2 + any(2)) << 4 | any(REQUESTS)), count = 0; break;
+  case 3: head[0] = (uint8_t)(0x40 | any(REQUESTS)), head[1] = (uint8_t)any(4), count = 0; break;
+  default: break;
+  }
+  byway_line_write(line, head, head[0] >> 4 == 2 || head[0] >> 4 == 3 ? 1 : 2);
+#endif
+  byway_line_write(line, text, count);
 }
 
 /* A number of a unit, often at an edge of the window. */
@@ -468,6 +585,7 @@ static void intrude(void) {
 
 static void be_hostile(void) {
   uint32_t i;
+  byway_select(&server, any(REQUESTS));
   switch (any(14)) {
   case 0: case 1: case 2: case 3: put_made_frame(); break;
   case 4: for (i = any(30); i; i--) put_made_frame(); break;
@@ -496,31 +614,40 @@ static void disturb(void) {
   case 6: if (any(30) == 0) byway_line_lost(&peer, now); break;
   case 7: byway_line_back(&peer, now); break;
   case 8: if (any(60) == 0) byway_line_start(&peer, BYWAY_LINE_DIAL, 0, baud, now), begin_session(); break;
-  default: write_request();
+  default: write_request(&askings[any(REQUESTS)]);
   }
 }
 
 /* The line is good again. */
 static void recover(int fresh) {
-  uint32_t began, last, i, *worst;
+  uint32_t began, last[REQUESTS], i, *worst;
+  int waits = 1;
+  struct asking *a;
   quiet = 1;
   stalled = deaf = 0;
   to_server.count = to_peer.count = 0;
   if (fresh) {
     byway_line_start(&peer, BYWAY_LINE_DIAL, 0, baud, now);
     honest = 1;
-    work.last = 0;
-    if (asking.next == 0) asking.next = 1;
+    for (i = 0; i < REQUESTS; i++) works[i].last = 0;
     begin_session();
   }
   byway_line_back(&peer, now);
   began = now;
-  if (asking.written == asking.length) ask_next();
-  last = asking.next;
-  for (i = 0; asking.wanted < last; i++) {
-    if (byway_line_state(&peer) == BYWAY_LINE_NONE || (asking.length == 0 && asking.written == 0)) last = asking.next + 1;
-    write_request();
-    pass(1);
+  for (i = 0; i < REQUESTS; i++) {
+    a = &askings[i];
+    if (a->written == a->length) ask_next(a);
+    last[i] = a->next;
+  }
+  while (waits) {
+    waits = 0;
+    for (i = 0; i < REQUESTS; i++) {
+      a = &askings[i];
+      if (byway_line_state(&peer) == BYWAY_LINE_NONE || (a->length == 0 && a->written == 0)) last[i] = a->next + 1;
+      if (a->wanted < last[i]) waits = 1;
+      write_request(a);
+    }
+    if (waits) pass(1);
     MUST(now - began <= (fresh ? LIMIT : LIMIT_UNDER_WAY));
   }
   if (!fresh && now - began > LIMIT) late++;
@@ -533,9 +660,12 @@ static void run_round(void) {
   uint32_t steps;
   state = seed * 2654435761u + 88172645463325252u;
   for (steps = 0; steps < 8; steps++) any(2);
-  memset(&work, 0, sizeof work);
-  memset(&asking, 0, sizeof asking);
-  asking.next = asking.wanted = 1;
+  memset(works, 0, sizeof works);
+  memset(askings, 0, sizeof askings);
+  for (steps = 0; steps < REQUESTS; steps++) {
+    askings[steps].stream = steps;
+    askings[steps].next = askings[steps].wanted = 1;
+  }
   to_server.count = to_peer.count = to_server.kept_count = to_peer.kept_count = 0;
   quiet = stalled = deaf = 0;
   credit = 0;
