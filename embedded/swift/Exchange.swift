@@ -1,10 +1,21 @@
 import CByway
 
-/// The request under way at an end of a line, and its answer.
+/// The request that an end of a line is called about, and its answer.
 ///
 /// It is a pointer to the end, so it is free to copy. Nothing here allocates memory.
 struct Exchange {
   let end: UnsafeMutablePointer<byway>
+
+  /// The number of the request among those that are served at once.
+  var number: Int { Int(byway_current(end)) }
+
+  /// How many requests the session serves at once.
+  var atOnce: Int { Int(byway_at_once(end)) }
+
+  /// Makes calls be about another request. The service need not do that.
+  func select(_ number: Int) {
+    byway_select(end, UInt32(number))
+  }
 
   var method: byway_method { byway_method(end) }
 
@@ -23,6 +34,22 @@ struct Exchange {
     }
   }
 
+  /// Returns the number behind this text if it is the beginning of the target; `nil` if it is not, or no number follows.
+  func number(behind text: StaticString, atMost most: UInt32) -> UInt32? {
+    guard let target = byway_target(end) else { return nil }
+    return text.withUTF8Buffer { expected in
+      for index in 0..<expected.count where UInt8(bitPattern: target[index]) != expected[index] { return nil }
+      var number: UInt32 = 0
+      var index = expected.count
+      while case let digit = UInt8(bitPattern: target[index]), digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") {
+        number = number * 10 + UInt32(digit - UInt8(ascii: "0"))
+        if number > most { return nil }
+        index += 1
+      }
+      return index > expected.count && target[index] == 0 ? number : nil
+    }
+  }
+
   /// Returns the value of a field that the service wants: eight hexadecimal digits.
   func checksum(in name: StaticString) -> UInt32? {
     guard let text = byway_field(end, name.characters) else { return nil }
@@ -34,7 +61,7 @@ struct Exchange {
     return text[8] == 0 ? number : nil
   }
 
-  /// Answers without a body.
+  /// Answers without a body. Without room for it, `BYWAY_ROOM` comes later.
   func answer(_ status: UInt32) {
     byway_answer(end, status, nil, 0, nil)
   }
@@ -45,9 +72,13 @@ struct Exchange {
   }
 
   /// Answers with a text, which is copied.
-  func answer(_ status: UInt32, type: StaticString, text: borrowing Text) {
-    guard byway_answer(end, status, type.characters, UInt32(text.count), noStore.characters) != 0 else { return }
+  ///
+  /// - Returns: false if there is no room for it: `BYWAY_ROOM` comes later.
+  @discardableResult
+  func answer(_ status: UInt32, type: StaticString, text: borrowing Text) -> Bool {
+    guard byway_answer(end, status, type.characters, UInt32(text.count), noStore.characters) != 0 else { return false }
     send(text)
+    return true
   }
 
   /// Begins an answer of unknown length.

@@ -14,7 +14,8 @@
 #define BAUD 115200
 #endif
 
-enum { SAMPLE_EVERY = 100, EVENTS_FOR = 3000, FILE_SIZE = 200 * 1024 };
+enum { SAMPLE_EVERY = 100, EVENTS_FOR = 3000, SLOW_AFTER = 1500, FILE_SIZE = 200 * 1024 };
+enum { REQUESTS = BYWAY_LINE_STREAMS ? BYWAY_LINE_STREAMS : 1 };
 
 static struct byway byway;
 static const char *const wanted[] = {"x-crc32c", NULL};
@@ -24,12 +25,12 @@ __asm(".section .rodata.page\n.balign 4\npage_start: .incbin \"page.html\"\npage
 extern const uint8_t page_start[], page_end[];
 extern const uint8_t file_start[];
 
-/* The request under way. */
-enum work { NOTHING, EVENTS, UPLOAD, FIRMWARE };
-static struct {
-  uint8_t work, refused;
+/* The requests under way. */
+enum work { NOTHING, EVENTS, SLOW, REFUSED, UPLOAD, FIRMWARE };
+static struct request {
+  uint8_t work;
   uint32_t since, told, count, check, expected;
-} now_doing;
+} requests[REQUESTS];
 
 static uint32_t reset_at, samples, sampled;
 static int32_t temperature = 2150; /* hundredths of a degree */
@@ -82,6 +83,21 @@ static void answer_text(unsigned status, const char *type, const char *text, siz
 
 static void refuse(unsigned status) { byway_answer(&byway, status, NULL, 0, NULL); }
 
+/* The file, or with "?bytes=N" as much of it. */
+static void answer_file(const char *query) {
+  uint32_t count = 0;
+  if (!strncmp(query, "?bytes=", 7)) {
+    for (query += 7; *query >= '0' && *query <= '9' && count <= FILE_SIZE; query++) count = count * 10 + (uint32_t)(*query - '0');
+  } else {
+    count = FILE_SIZE;
+  }
+  if (*query || count > FILE_SIZE) return refuse(404);
+  byway_answer_with(&byway, 200, "application/octet-stream", file_start, count, NULL);
+}
+
+/* The request that the call is about. */
+static struct request *current(void) { return &requests[byway_current(&byway)]; }
+
 static char *put_reading(char *to) {
   to = put_pair(to, "{\"sample\":", samples);
   to = put_pair(to, ",\"temperature\":", (uint32_t)temperature / 100);
@@ -102,55 +118,85 @@ static void answer_state(void) {
 }
 
 static void answer_upload(unsigned status) {
-  char text[64], *to = put_pair(text, "{\"bytes\":", now_doing.count);
+  char text[64], *to = put_pair(text, "{\"bytes\":", current()->count);
   to = put_text(to, ",\"crc32c\":\"");
-  to = put_text(put_hex(to, ~now_doing.check), "\"}\n");
+  to = put_text(put_hex(to, ~current()->check), "\"}\n");
   answer_text(status, "application/json", text, (size_t)(to - text));
 }
 
 /* ---- Requests ---- */
 
-/* An event for each sample. The stream ends after a while, because no other request has its turn before. The page asks again. */
+/*
+ * An event for each sample. If the session serves one request at a time the stream ends after a while, because no other has its turn
+ * before. The page asks again.
+ */
 static void send_events(void) {
+  struct request *r = current();
   char text[64], *to;
-  if (board_milliseconds() - now_doing.since >= EVENTS_FOR) {
+  if (byway_at_once(&byway) == 1 && board_milliseconds() - r->since >= EVENTS_FOR) {
     byway_end(&byway);
     return;
   }
-  if (now_doing.told == samples || byway_room(&byway) < sizeof text) return;
-  now_doing.told = samples;
+  if (r->told == samples || byway_room(&byway) < sizeof text) return;
+  r->told = samples;
   to = put_text(put_reading(put_text(text, "data: ")), "\n\n");
   byway_send(&byway, text, (size_t)(to - text));
 }
 
+/* Answers slowly, in place of a measurement that takes its time. Without room now there is another call. */
+static void answer_slowly(void) {
+  if (board_milliseconds() - current()->since < SLOW_AFTER) return;
+  if (byway_answer(&byway, 200, "text/plain", 5, NULL)) {
+    byway_send(&byway, "slow\n", 5);
+    current()->work = NOTHING;
+  }
+}
+
+/* Whether another request writes the slot. */
+static int slot_is_taken(void) {
+  int i, taken = 0;
+  for (i = 0; i < REQUESTS; i++) taken |= requests[i].work == FIRMWARE;
+  return taken;
+}
+
 static void begin_upload(enum work work) {
+  struct request *r = current();
   const char *check = byway_field(&byway, "x-crc32c");
   if (byway_method(&byway) != BYWAY_PUT) return refuse(405);
-  if (!check || !read_hex(check, &now_doing.expected)) return refuse(400);
-  if (work == FIRMWARE && slot_running()) return refuse(409);
-  now_doing.work = (uint8_t)work;
-  now_doing.count = 0;
-  now_doing.check = 0xFFFFFFFF;
+  if (!check || !read_hex(check, &r->expected)) return refuse(400);
+  if (work == FIRMWARE && (slot_running() || slot_is_taken())) return refuse(409);
+  r->work = (uint8_t)work;
+  r->count = 0;
+  r->check = 0xFFFFFFFF;
   if (work == FIRMWARE) slot_erase();
 }
 
 static void take_upload(const uint8_t *bytes, size_t count) {
-  if (now_doing.work == FIRMWARE && !slot_write(now_doing.count, bytes, count)) now_doing.work = NOTHING, refuse(413);
-  now_doing.check = byway_crc(now_doing.check, bytes, count);
-  now_doing.count += (uint32_t)count;
+  struct request *r = current();
+  if (r->work == FIRMWARE && !slot_write(r->count, bytes, count)) {
+    r->work = REFUSED;
+    refuse(413); /* again at BYWAY_ROOM if there is no room */
+    return;
+  }
+  r->check = byway_crc(r->check, bytes, count);
+  r->count += (uint32_t)count;
 }
 
 static void end_upload(void) {
-  int right = ~now_doing.check == now_doing.expected;
-  if (now_doing.work == FIRMWARE) right = right && slot_commit(now_doing.count, now_doing.expected);
+  struct request *r = current();
+  int right = ~r->check == r->expected;
+  if (r->work == FIRMWARE) right = right && slot_commit(r->count, r->expected);
+  r->work = NOTHING;
   answer_upload(right ? 200 : 422);
 }
 
 static void begin(void) {
   const char *target = byway_target(&byway);
   int reads = byway_method(&byway) <= BYWAY_HEAD_ONLY;
+  struct request *r = current();
   char text[64];
-  now_doing.work = NOTHING;
+  r->work = NOTHING;
+  r->since = board_milliseconds();
   if (!strcmp(target, "/upload")) return begin_upload(UPLOAD);
   if (!strcmp(target, "/firmware")) return begin_upload(FIRMWARE);
   if (!strcmp(target, "/reset") && byway_method(&byway) == BYWAY_POST) {
@@ -164,14 +210,15 @@ static void begin(void) {
     answer_text(200, "application/json", text, (size_t)(put_text(put_reading(text), "\n") - text));
   } else if (!strcmp(target, "/state")) {
     answer_state();
-  } else if (!strcmp(target, "/file")) {
-    byway_answer_with(&byway, 200, "application/octet-stream", file_start, FILE_SIZE, NULL);
+  } else if (!strncmp(target, "/file", 5)) {
+    answer_file(target + 5);
   } else if (!strcmp(target, "/events")) {
-    now_doing.work = EVENTS;
-    now_doing.since = board_milliseconds();
-    now_doing.told = samples;
+    r->work = EVENTS;
+    r->told = samples;
     byway_answer(&byway, 200, "text/event-stream", BYWAY_UNKNOWN_LENGTH, "Cache-Control: no-store\r\n");
     byway_send(&byway, "retry: 300\n\n", 12);
+  } else if (!strcmp(target, "/slow")) {
+    r->work = SLOW;
   } else {
     refuse(404);
   }
@@ -180,10 +227,12 @@ static void begin(void) {
 static size_t service(struct byway *b, enum byway_event event, const uint8_t *bytes, size_t count) {
   (void)b;
   if (event == BYWAY_REQUEST) begin();
-  if (event == BYWAY_BODY && now_doing.work >= UPLOAD) take_upload(bytes, count);
-  if (event == BYWAY_END && now_doing.work >= UPLOAD) end_upload();
-  if (event == BYWAY_ROOM && now_doing.work == EVENTS) send_events();
-  if (event == BYWAY_GONE) now_doing.work = NOTHING;
+  if (event == BYWAY_BODY && current()->work >= UPLOAD) take_upload(bytes, count);
+  if (event == BYWAY_END && current()->work >= UPLOAD) end_upload();
+  if (event == BYWAY_ROOM && current()->work == EVENTS) send_events();
+  if (event == BYWAY_ROOM && current()->work == SLOW) answer_slowly();
+  if ((event == BYWAY_ROOM || event == BYWAY_END) && current()->work == REFUSED) refuse(413);
+  if (event == BYWAY_GONE) current()->work = NOTHING;
   return count;
 }
 
@@ -199,6 +248,16 @@ static void sample(uint32_t now) {
   temperature += (int32_t)(noise >> 24) / 16 - 8 + (samples / 40 % 2 ? 4 : -4) + (2150 - temperature) / 50;
 }
 
+/* Answers that the service did not give at once. */
+static void answer_later(void) {
+  unsigned i;
+  for (i = 0; i < REQUESTS; i++) {
+    if (requests[i].work != SLOW) continue;
+    byway_select(&byway, i);
+    answer_slowly();
+  }
+}
+
 int main(void) {
   board_start(BAUD);
   byway_start(&byway, service, wanted, board_seed(), BAUD, board_milliseconds());
@@ -208,6 +267,7 @@ int main(void) {
     uint32_t now = board_milliseconds();
     size_t count;
     sample(now);
+    answer_later();
     while ((count = board_receive(bytes, sizeof bytes))) byway_receive(&byway, bytes, count, now);
     if (!board_idle()) {
       byway_run(&byway, now);

@@ -25,6 +25,7 @@ func main() -> CInt {
 private func turn(_ end: UnsafeMutablePointer<byway>) {
   let now = board_milliseconds()
   sensor.sample(now)
+  sensor.answerLater(Exchange(end: end))
   var bytes = InlineArray<32, UInt8>(repeating: 0)
   var span = bytes.mutableSpan
   span.withUnsafeMutableBufferPointer { buffer in

@@ -6,6 +6,8 @@ struct Sensor {
   private enum Work {
     case none
     case events(since: UInt32, told: UInt32)
+    case slow(since: UInt32)
+    case refused
     case upload(Upload)
   }
 
@@ -24,7 +26,8 @@ struct Sensor {
   #endif
   private static var fileSize: UInt32 { 200 * 1024 }
 
-  private var work = Work.none
+  /// What each request is for, by its number.
+  private var works = InlineArray<4, Work>(repeating: .none)
   private var samples: UInt32 = 0
   private var sampled: UInt32 = 0
   private var noise: UInt32 = 1
@@ -49,18 +52,27 @@ struct Sensor {
 
   // MARK: - Requests
 
+  /// Gives the answers that were not given at once.
+  mutating func answerLater(_ exchange: Exchange) {
+    for number in 0..<works.count {
+      guard case .slow = works[number] else { continue }
+      exchange.select(number)
+      answerSlowly(exchange)
+    }
+  }
+
   mutating func handle(_ event: byway_event, _ exchange: Exchange, _ bytes: UnsafePointer<UInt8>?, _ count: Int) {
     switch event {
     case BYWAY_REQUEST: begin(exchange)
     case BYWAY_BODY: take(exchange, bytes, count)
     case BYWAY_END: end(exchange)
-    case BYWAY_ROOM: sendEvents(exchange)
-    default: work = .none
+    case BYWAY_ROOM: goOn(exchange)
+    default: works[exchange.number] = .none
     }
   }
 
   private mutating func begin(_ exchange: Exchange) {
-    work = .none
+    works[exchange.number] = .none
     if exchange.targets("/upload") { return beginUpload(exchange, isFirmware: false) }
     if exchange.targets("/firmware") { return beginUpload(exchange, isFirmware: true) }
     if exchange.targets("/reset"), exchange.method == BYWAY_POST {
@@ -79,8 +91,12 @@ struct Sensor {
       answerWithState(exchange)
     } else if exchange.targets("/file") {
       exchange.answer(200, type: "application/octet-stream", with: file(), count: Self.fileSize)
+    } else if let count = exchange.number(behind: "/file?bytes=", atMost: Self.fileSize) {
+      exchange.answer(200, type: "application/octet-stream", with: file(), count: count)
+    } else if exchange.targets("/slow") {
+      works[exchange.number] = .slow(since: board_milliseconds())
     } else if exchange.targets("/events") {
-      work = .events(since: board_milliseconds(), told: samples)
+      works[exchange.number] = .events(since: board_milliseconds(), told: samples)
       exchange.beginStream(type: "text/event-stream")
       var text = Text()
       text.append("retry: 300\n\n")
@@ -117,12 +133,28 @@ struct Sensor {
     exchange.answer(200, type: "application/json", text: text)
   }
 
-  /// An event for each sample. The stream ends after 3 s, so that other requests have their turn.
-  private mutating func sendEvents(_ exchange: Exchange) {
-    guard case .events(let since, let told) = work else { return }
-    guard board_milliseconds() &- since < 3000 else { return exchange.endStream() }
+  private mutating func goOn(_ exchange: Exchange) {
+    switch works[exchange.number] {
+    case .events(let since, let told): sendEvents(exchange, since, told)
+    case .slow: answerSlowly(exchange)
+    case .refused: exchange.answer(413)
+    case .none, .upload: break
+    }
+  }
+
+  /// Answers after 1.5 s, in place of a measurement that takes its time. Without room now there is another call.
+  private mutating func answerSlowly(_ exchange: Exchange) {
+    guard case .slow(let since) = works[exchange.number], board_milliseconds() &- since >= 1500 else { return }
+    var text = Text()
+    text.append("slow\n")
+    if exchange.answer(200, type: "text/plain", text: text) { works[exchange.number] = .none }
+  }
+
+  /// Sends an event for each sample. If the session serves one request at a time the stream ends after 3 s, so that others have their turn.
+  private mutating func sendEvents(_ exchange: Exchange, _ since: UInt32, _ told: UInt32) {
+    guard exchange.atOnce > 1 || board_milliseconds() &- since < 3000 else { return exchange.endStream() }
     guard told != samples, exchange.room >= 64 else { return }
-    work = .events(since: since, told: samples)
+    works[exchange.number] = .events(since: since, told: samples)
     var text = Text()
     text.append("data: ")
     appendReading(&text)
@@ -135,25 +167,34 @@ struct Sensor {
   private mutating func beginUpload(_ exchange: Exchange, isFirmware: Bool) {
     guard exchange.method == BYWAY_PUT else { return exchange.answer(405) }
     guard let expected = exchange.checksum(in: "x-crc32c") else { return exchange.answer(400) }
-    guard !isFirmware || slot_running() == 0 else { return exchange.answer(409) }
+    guard !isFirmware || (slot_running() == 0 && !isSlotTaken) else { return exchange.answer(409) }
     if isFirmware { slot_erase() }
-    work = .upload(Upload(isFirmware: isFirmware, expected: expected))
+    works[exchange.number] = .upload(Upload(isFirmware: isFirmware, expected: expected))
+  }
+
+  /// Whether another request writes the slot.
+  private var isSlotTaken: Bool {
+    for number in 0..<works.count {
+      if case .upload(let upload) = works[number], upload.isFirmware { return true }
+    }
+    return false
   }
 
   private mutating func take(_ exchange: Exchange, _ bytes: UnsafePointer<UInt8>?, _ count: Int) {
-    guard case .upload(var upload) = work else { return }
+    guard case .upload(var upload) = works[exchange.number] else { return }
     if upload.isFirmware, slot_write(upload.count, bytes, count) == 0 {
-      work = .none
+      works[exchange.number] = .refused
       return exchange.answer(413)
     }
     upload.state = byway_crc(upload.state, bytes, count)
     upload.count &+= UInt32(truncatingIfNeeded: count)
-    work = .upload(upload)
+    works[exchange.number] = .upload(upload)
   }
 
   private mutating func end(_ exchange: Exchange) {
-    guard case .upload(let upload) = work else { return }
-    work = .none
+    if case .refused = works[exchange.number] { return exchange.answer(413) }
+    guard case .upload(let upload) = works[exchange.number] else { return }
+    works[exchange.number] = .none
     var isRight = upload.checksum == upload.expected
     if isRight, upload.isFirmware { isRight = slot_commit(upload.count, upload.expected) != 0 }
     var text = Text()
