@@ -8,6 +8,7 @@ package enum BrowserFiles {
     "byway.js": PackageResources.byway_js, "byway.d.ts": PackageResources.byway_d_ts,
     "byway-carrier.js": PackageResources.byway_carrier_js, "byway-error.js": PackageResources.byway_error_js,
     "byway-http.js": PackageResources.byway_http_js, "byway-line.js": PackageResources.byway_line_js,
+    "byway-streams.js": PackageResources.byway_streams_js,
   ]
 
   /// Returns the files for a page and device pages of different origins, each without a path.

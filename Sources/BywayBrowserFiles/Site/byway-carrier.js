@@ -4,8 +4,9 @@ import { BywayError } from "./byway-error.js";
 import program from "./byway-line.js";
 
 const NEVER = 0xffffffff;
-/** The state of a session, as in byway_line.h. */
+/** States of a session, as in byway_line.h. */
 const NONE = 0;
+const OPENING = 2;
 
 /** The errors for the reasons of byway_line.h, by number. */
 const REASONS = [
@@ -69,6 +70,34 @@ export class Carrier {
   /** The number of the session, which changes when one begins. It is 0 without a session. */
   get session() {
     return this.#line.state() === NONE ? 0 : this.#line.sessions() + 1;
+  }
+
+  /** The number of the last session, which may be over. */
+  get sessionsBegun() {
+    return this.#line.sessions() + 1;
+  }
+
+  /** Whether the device is known to which the session is. Until then nothing is sent. */
+  get isKnown() {
+    return this.#line.state() >= OPENING;
+  }
+
+  /** How many streams the session has, 0 if it is one connection, and how many bytes of each the device takes at first. */
+  get streams() {
+    return Math.min(this.#line.streams(), 16);
+  }
+
+  get peerCredit() {
+    return this.#line.peer_credit();
+  }
+
+  /** How many bytes put takes, and how many it has taken that were not sent yet. */
+  get room() {
+    return this.#line.room();
+  }
+
+  get unsent() {
+    return this.#line.unsent();
   }
 
   /** Starts a session, and returns its number. */

@@ -28,7 +28,7 @@ export interface Options {
   baudRate?: number;
   /** How many requests may wait: 32 by default. */
   queue?: number;
-  /** How long a request may wait for those before it: 60,000 by default. */
+  /** How long a request may wait for others if the device takes no more at once: 60,000 by default. */
   queueTimeout?: number;
   /** How long the device may send no head of a response, after the last part of the request: 60,000 by default. */
   responseTimeout?: number;

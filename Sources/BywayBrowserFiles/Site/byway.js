@@ -3,6 +3,7 @@
 import { Carrier } from "./byway-carrier.js";
 import { BywayError } from "./byway-error.js";
 import { Input, bytesOf, readBody, readHead, requestHead } from "./byway-http.js";
+import { Session } from "./byway-streams.js";
 
 export { BywayError };
 
@@ -44,16 +45,22 @@ class Device {
   #ending = new AbortController();
   #releasing = new AbortController();
   #error = null;
-  #running = false;
+  #running = 0;
   #waiting = [];
-  #connection = null;
+  #session = null;
+  /** Connections that can carry another exchange. */
+  #idle = [];
   #shown = "";
   #carrying;
 
   constructor(streams, settings, carrier) {
     this.#settings = settings;
     this.#carrier = carrier;
-    carrier.onchange = () => this.#show();
+    carrier.onchange = () => {
+      this.#session?.pump();
+      this.#admit();
+      this.#show();
+    };
     this.fetch = this.fetch.bind(this);
     this.#carrying = this.#carry(streams);
   }
@@ -63,7 +70,7 @@ class Device {
     return {
       line: this.#error ? "closed" : this.#carrier.isUp ? "up" : "down",
       session: this.#carrier.state,
-      queue: this.#waiting.length + (this.#running ? 1 : 0),
+      queue: this.#waiting.length + this.#running,
       received: this.#carrier.received,
       sent: this.#carrier.sent,
     };
@@ -136,14 +143,18 @@ class Device {
     this.#show();
   }
 
-  // The queue: one exchange at a time.
+  // The queue: as many exchanges at a time as the device takes.
+
+  get #limit() {
+    return this.#session && !this.#session.isOver ? this.#session.limit : 1;
+  }
 
   async #enter(signal) {
     if (this.#waiting.length >= this.#settings.queue) {
       throw new BywayError("busy", `${this.#settings.queue} requests already wait for the device. Wait for their responses.`);
     }
-    if (!this.#running) {
-      this.#running = true;
+    if (this.#running < this.#limit && this.#waiting.length === 0) {
+      this.#running++;
       this.#show();
       return;
     }
@@ -175,10 +186,37 @@ class Device {
   }
 
   #leave() {
-    const next = this.#waiting.shift();
-    if (next) next();
-    else this.#running = false;
+    this.#running--;
+    this.#admit();
     this.#show();
+  }
+
+  #admit() {
+    while (this.#waiting.length > 0 && this.#running < this.#limit) {
+      this.#running++;
+      this.#waiting.shift()();
+    }
+  }
+
+  #open() {
+    if (!this.#session || this.#session.isOver) this.#session = new Session(this.#carrier);
+    return this.#session;
+  }
+
+  /** Returns a connection that is not in use, or null. Ends those that are of no use any more. */
+  #takeIdle() {
+    while (this.#idle.length > 0) {
+      const connection = this.#idle.pop();
+      if (connection.isUsable) return connection;
+      connection.abort();
+    }
+    return null;
+  }
+
+  #keep(connection) {
+    // The limit is lower if the device was replaced.
+    if (this.#running > this.#limit) connection.abort();
+    else this.#idle.push(connection);
   }
 
   // Requests.
@@ -209,18 +247,14 @@ class Device {
       if (this.#error) throw this.#error;
       const repeatable = request.body === null && ["GET", "HEAD", "OPTIONS"].includes(request.method);
       for (;;) {
-        const isKept = this.#connection?.isUsable ?? false;
-        if (!isKept) {
-          this.#connection?.abort();
-          this.#connection = new Connection(this.#carrier);
-        }
-        const connection = this.#connection;
+        const kept = this.#takeIdle();
+        const connection = kept ?? new Connection(this.#carrier, () => this.#open());
         try {
           return await this.#respond(connection, request);
         } catch (error) {
           connection.abort();
           // A device may end an idle connection while a request is on its way.
-          if (!(isKept && repeatable && error.code === "reset" && !connection.hasReceived)) throw error;
+          if (!(kept && repeatable && error.code === "reset" && !connection.hasReceived)) throw error;
         }
       }
     } catch (error) {
@@ -276,7 +310,8 @@ class Device {
       isDone = true;
       settle();
       connection.onstop = () => {};
-      if (!(keeps && head.keeps && connection.isSent)) connection.abort();
+      if (keeps && head.keeps && connection.isSent) this.#keep(connection);
+      else connection.abort();
       this.#leave();
     };
     const { status, statusText } = head;
@@ -327,10 +362,12 @@ class Device {
   }
 }
 
-/** One session of the line as a connection of HTTP/1.1. */
+/** A connection of HTTP/1.1: a session of the line, or one of its streams. */
 class Connection {
   #carrier;
-  #session = 0;
+  #open;
+  #session = null;
+  #channel = null;
   #error = null;
   #head;
   /** Whether a part of the response has arrived, and whether the request was sent. */
@@ -339,20 +376,18 @@ class Connection {
   onprogress = () => {};
   onstop = () => {};
 
-  constructor(carrier) {
+  /** @param open a function that returns the session, and begins one if there is none */
+  constructor(carrier, open) {
     this.#carrier = carrier;
+    this.#open = open;
     this.input = new Input(() => this.#read());
   }
 
-  /** Whether another exchange can begin: the session is open, and nothing has arrived that was not asked for. */
+  /** Whether another exchange can begin: the connection is open, and nothing has arrived that was not asked for. */
   get isUsable() {
-    const isIdle = this.#isMine && this.#error === null && this.input.isEmpty;
+    const isIdle = this.#channel?.isOpen && this.#error === null && this.input.isEmpty;
     // The peer's end is known only when all before it was taken.
-    return isIdle && this.#carrier.take().length === 0 && !this.#carrier.hasEnded;
-  }
-
-  get #isMine() {
-    return this.#session !== 0 && this.#carrier.session === this.#session;
+    return isIdle && this.#channel.take().length === 0 && !this.#channel.hasEnded;
   }
 
   /** @param onprogress called when a part of the request was taken */
@@ -371,24 +406,26 @@ class Connection {
   }
 
   abort() {
-    if (this.#isMine) this.#carrier.abort();
+    this.#channel?.abort();
     this.#error ??= new BywayError("reset", "The connection is over.");
   }
 
   async #read() {
     for (;;) {
       if (this.#error) throw this.#error;
-      if (this.#session) {
-        const bytes = this.#carrier.take();
+      if (this.#channel) {
+        const bytes = this.#channel.take();
         if (bytes.length) {
           this.hasReceived = true;
           return bytes;
         }
-        if (this.#carrier.hasEnded) {
+        if (this.#channel.hasEnded) {
           if (this.hasReceived) return null;
           throw new BywayError("reset", "The device ended the connection.");
         }
-        if (!this.#isMine) throw this.#carrier.failure;
+        if (!this.#channel.isOpen) throw this.#channel.failure;
+      } else if (this.#session?.isOver) {
+        throw this.#session.failure;
       }
       await this.#carrier.change(60000);
     }
@@ -397,9 +434,12 @@ class Connection {
   /** Sends the head, and a body: null, bytes or a stream. A failure of the line is noticed by the reader. */
   async send(body) {
     try {
-      while (!this.#carrier.isUp && !this.#session && !this.#error) await this.#carrier.change(60000);
-      if (this.#error) return;
-      this.#session ||= this.#carrier.open();
+      while (!this.#channel) {
+        if (this.#error || this.#session?.isOver) return;
+        if (this.#carrier.isUp) this.#session ??= this.#open();
+        this.#channel = this.#session?.connect() ?? null;
+        if (!this.#channel) await this.#carrier.change(60000);
+      }
       await this.#write(this.#head);
       if (body instanceof Uint8Array) await this.#write(body);
       else if (body) await this.#writeChunks(body.getReader());
@@ -430,8 +470,8 @@ class Connection {
   async #write(bytes) {
     for (let at = 0; at < bytes.length; ) {
       if (this.#error) throw this.#error;
-      if (!this.#isMine) throw this.#carrier.failure;
-      const count = this.#carrier.put(bytes.subarray(at));
+      if (!this.#channel.isOpen) throw this.#channel.failure;
+      const count = this.#channel.put(bytes.subarray(at));
       at += count;
       if (count === 0) await this.#carrier.change(60000);
       else this.onprogress();

@@ -176,13 +176,23 @@ for (const isolated of [false, true]) {
 }
 
 describe("the sensor on an emulated board", { skip: SENSOR === "" }, () => {
-  test("draws its chart in the page, across two streams of events", async () => {
+  test("draws its chart in the page while that downloads, and asks for other things", async () => {
     const rig = await Rig.make(await httpServer(() => {}), { baud: 115200, board: SENSOR });
     const page = await Page.open(rig, true);
     try {
       await page.connect();
       const samples = "document.getElementById('line')?.points.length";
-      await until(async () => (await page.deviceValue(samples)) > 30, "the chart has 30 samples", 40);
+      await until(async () => (await page.deviceValue(samples)) > 5, "the chart has 5 samples", 40);
+      const before = await page.deviceValue(samples);
+      await page.deviceValue(`Promise.all(["/file?bytes=15000", "/slow", "/reading"].map(async (path) => {
+        const bytes = await (await fetch(path)).arrayBuffer();
+        return [path, bytes.byteLength, ${samples}];
+      })).then((results) => { window.done = results }), 0`);
+      await until(() => page.deviceValue("window.done !== undefined"), "the other requests are answered", 40);
+      const [file, slow, reading] = await page.deviceValue("window.done");
+      assert.deepEqual([file[1], slow[1]], [15000, 5]);
+      assert.ok(reading[2] < slow[2], "the reading does not wait for the slow path");
+      assert.ok(slow[2] >= before + 10, "the chart goes on");
       await until(async () => (await page.deviceValue("document.getElementById('version').textContent")) === "1, slot A", "the version", 20);
       if (process.env.SCREENSHOT) {
         const { data } = await page.browser.call("Page.captureScreenshot", { format: "png" }, page.browser.page);

@@ -18,6 +18,7 @@ globalThis.crypto ??= webcrypto;
 export const BYWAY = process.env.BYWAY ?? "byway";
 const EMULATE = fileURLToPath(new URL("../../emulate", import.meta.url));
 export const DEVICE = process.env.DEVICE ?? "";
+export const MINI = process.env.MINI ?? "";
 
 /** A test that fails if it takes longer than a minute. */
 export function limited(name, body) {
@@ -115,8 +116,9 @@ export class Rig {
   /**
    * @param faults options of byway line
    * @param board a program for the emulated board, which is the device then
+   * @param streams whether the device is byway-mini, which takes streams
    */
-  static async make(server, { baud = 921600, faults = [], board } = {}) {
+  static async make(server, { baud = 921600, faults = [], board, streams = false } = {}) {
     const rig = new Rig();
     rig.folder = mkdtempSync(join(tmpdir(), "byway-"));
     rig.a = join(rig.folder, "a");
@@ -125,7 +127,9 @@ export class Rig {
     try {
       rig.line = rig.run(BYWAY, ["line", "--baud", `${baud}`, ...faults, rig.a, rig.b]);
       await until(() => existsSync(rig.a) && existsSync(rig.b), "the line appears");
-      rig.device = board ? rig.run(EMULATE, [board, rig.a]) : rig.run(DEVICE, [rig.a, `${baud}`, `${server.port}`]);
+      if (board) rig.device = rig.run(EMULATE, [board, rig.a]);
+      else if (streams) rig.device = rig.run(MINI, ["--link", `serial:${rig.a}?baud=${baud}`, "--to", `tcp://127.0.0.1:${server.port}`]);
+      else rig.device = rig.run(DEVICE, [rig.a, `${baud}`, `${server.port}`]);
     } catch (error) {
       await rig.stop();
       throw error;

@@ -60,4 +60,10 @@ EXPORT(state) uint32_t line_state(void) { return byway_line_state(&line); }
 
 EXPORT(reason) uint32_t line_reason(void) { return byway_line_reason(&line); }
 
+EXPORT(streams) uint32_t line_streams(void) { return byway_line_streams(&line); }
+
+EXPORT(peer_credit) uint32_t line_peer_credit(void) { return byway_line_peer_credit(&line); }
+
+EXPORT(unsent) size_t line_unsent(void) { return byway_line_unsent(&line); }
+
 EXPORT(sessions) uint32_t line_sessions(void) { return byway_line_sessions(&line); }

@@ -1,0 +1,329 @@
+// Tests of several requests at once: the client's end of streams on a line that is a list of bytes, and byway.js with byway-mini, which
+// serves streams, on an emulated line.
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, before, describe } from "node:test";
+import { connect } from "../../../Sources/BywayBrowserFiles/Site/byway.js";
+import { Session } from "../../../Sources/BywayBrowserFiles/Site/byway-streams.js";
+import { Rig, bytesFor, httpServer, limited as test, until } from "./rig.mjs";
+
+const hash = (bytes) => createHash("sha256").update(bytes).digest("hex");
+const code = (expected) => (error) => (assert.equal(error.code, expected, error.stack), true);
+const text = (string) => [...string].map((letter) => letter.charCodeAt(0));
+const data = (stream, bytes) => [0x10 | stream, bytes.length, ...bytes];
+
+/** A line between a session and a device that the test plays. */
+class Line {
+  sent = [];
+  arriving = [];
+  session = 0;
+  sessionsBegun = 0;
+  isKnown = true;
+  streams = 4;
+  peerCredit = 128;
+  room = 4096;
+  unsent = 0;
+  hasEnded = false;
+  failure = new Error("over");
+
+  open() {
+    return (this.session = ++this.sessionsBegun);
+  }
+
+  abort() {
+    this.session = 0;
+  }
+
+  take() {
+    return Uint8Array.from(this.arriving.splice(0));
+  }
+
+  put(bytes) {
+    if (bytes.length > this.room) return 0;
+    this.sent.push(...bytes);
+    return bytes.length;
+  }
+
+  /** The device says something. */
+  say(session, bytes) {
+    this.arriving.push(...bytes);
+    session.pump();
+  }
+}
+
+describe("a session with streams", () => {
+  // What a device sends while streams 0 and 1 are in use, and what of stream 0 is read then: null if it breaks the session.
+  const rows = {
+    "a kind of 0": [[0x00], null],
+    "a kind of 5": [[0x50], null],
+    "a kind of 15": [[0xff], null],
+    "DATA of a free stream": [[0x12, 1, 65], null],
+    "END of a free stream": [[0x22], null],
+    "ABORT of a stream above the last": [[0x3f], null],
+    "CREDIT of a free stream": [[0x42, 1], null],
+    "DATA without bytes": [[0x10, 0], null],
+    "CREDIT without units": [[0x40, 0], null],
+    "CREDIT without limit": [[...Array(5)].flatMap(() => [0x40, 255]), null],
+    "more than its credit": [[...Array(65)].flatMap(() => data(0, Array(255).fill(65))), null],
+    "DATA behind END": [[0x20, 0x10, 1, 65], null],
+    "END behind END": [[0x20, 0x20], null],
+    "CREDIT behind END": [[0x20, 0x40, 1], null],
+    "ABORT behind ABORT": [[0x30, 0x30], null],
+    "bytes in pieces": [[...data(0, text("ab")), ...data(1, text("x")), ...data(0, text("c"))], "abc"],
+    "the most credit": [[...Array(4)].flatMap(() => [0x40, 255]), ""],
+    "bytes and an end": [[...data(0, text("abc")), 0x20], "abc."],
+    "bytes and an abort": [[...data(0, text("abc")), 0x30], "abc!"],
+  };
+  for (const [name, [bytes, expected]] of Object.entries(rows)) {
+    test(`${expected === null ? "ends at" : "takes"} ${name}, cut anywhere`, () => {
+      for (let cut = 0; cut < bytes.length; cut += bytes.length > 100 ? 97 : 1) {
+        const line = new Line();
+        const session = new Session(line);
+        const [stream, other] = [session.connect(), session.connect()];
+        line.say(session, bytes.slice(0, cut));
+        line.say(session, bytes.slice(cut));
+        assert.equal(session.isOver, expected === null, `cut at ${cut}`);
+        if (expected === null) {
+          assert.equal(session.failure.code, "protocol");
+          assert.ok(!stream.isOpen && !other.isOpen);
+          continue;
+        }
+        let read = "";
+        for (let part; (part = stream.take()).length > 0; ) read += String.fromCharCode(...part);
+        assert.equal(read + (stream.hasEnded ? "." : stream.isOpen ? "" : "!"), expected, `cut at ${cut}`);
+        assert.ok(other.isOpen);
+      }
+    });
+  }
+
+  test("sends no more than the credit of each stream, and goes on with more", () => {
+    const line = new Line();
+    const session = new Session(line);
+    const stream = session.connect();
+    const bytes = bytesFor(300);
+    assert.equal(stream.put(bytes), 128);
+    assert.equal(stream.put(bytes), 0);
+    assert.equal(session.connect().put(bytes), 128);
+    line.say(session, [0x40, 1]);
+    line.sent = [];
+    assert.equal(stream.put(bytes), 64);
+    assert.deepEqual(line.sent, data(0, [...bytes.subarray(0, 64)]));
+  });
+
+  test("grants what is read, and nothing before", () => {
+    const line = new Line();
+    const session = new Session(line);
+    const stream = session.connect();
+    for (let count = 0; count < 64; count++) line.say(session, data(0, Array(255).fill(1)));
+    assert.deepEqual(line.sent, []);
+    while (stream.take().length > 0);
+    assert.deepEqual(line.sent, [0x40, 127, 0x40, 128]);
+    for (let count = 0; count < 64; count++) line.say(session, data(0, Array(255).fill(1)));
+    assert.ok(!session.isOver);
+  });
+
+  test("lets other streams have their turn, and keeps room for ends and credit", () => {
+    const line = new Line();
+    const session = new Session(line);
+    const stream = session.connect();
+    line.unsent = 512;
+    assert.equal(stream.put(bytesFor(100)), 0);
+    line.unsent = 0;
+    line.room = 30;
+    assert.equal(stream.put(bytesFor(100)), 0);
+    stream.abort();
+    assert.deepEqual(line.sent, [0x30]);
+  });
+
+  test("uses a stream again only when both ends have ended it", () => {
+    const line = new Line();
+    line.streams = 2;
+    const session = new Session(line);
+    const [first, second] = [session.connect(), session.connect()];
+    assert.equal(session.connect(), null);
+    first.abort();
+    assert.deepEqual(line.sent, [0x30]);
+    assert.equal(session.connect(), null);
+    line.say(session, [...data(0, text("late")), 0x40, 255, 0x40, 255, 0x40, 255, 0x40, 255, 0x40, 255]);
+    assert.equal(session.connect(), null);
+    line.say(session, [0x30]);
+    const again = session.connect();
+    assert.ok(again?.isOpen);
+    assert.equal(again.take().length, 0);
+    assert.ok(second.isOpen);
+    line.say(session, [0x21]);
+    second.abort();
+    assert.deepEqual(line.sent.slice(1), [0x21]);
+    assert.ok(session.connect());
+  });
+
+  test("sends an end later if there is no room for it", () => {
+    const line = new Line();
+    const session = new Session(line);
+    const stream = session.connect();
+    line.room = 0;
+    stream.abort();
+    line.room = 10;
+    line.say(session, [0x30]);
+    assert.deepEqual(line.sent, [0x30]);
+    assert.ok(!stream.isInUse);
+  });
+
+  test("with a device that takes none is one connection", () => {
+    const line = new Line();
+    line.streams = 0;
+    const session = new Session(line);
+    const whole = session.connect();
+    assert.equal(session.limit, 1);
+    assert.equal(session.connect(), null);
+    line.say(session, [0x00, 0x50]);
+    assert.deepEqual([...whole.take()], [0x00, 0x50]);
+  });
+
+  test("sends nothing until the device is known", () => {
+    const line = new Line();
+    line.isKnown = false;
+    const session = new Session(line);
+    assert.equal(session.connect(), null);
+    assert.equal(session.limit, 1);
+    line.isKnown = true;
+    session.pump();
+    assert.equal(session.limit, 4);
+    assert.ok(session.connect());
+  });
+});
+
+/** A server with events, a path that waits, and others. */
+function service() {
+  const seen = { events: new Set(), waiting: [], closed: [], sockets: new Set() };
+  return httpServer(async (request, response) => {
+    seen.sockets.add(request.socket);
+    const url = new URL(request.url, "http://x");
+    response.on("close", () => response.writableFinished || seen.closed.push(url.pathname));
+    switch (url.pathname) {
+      case "/events":
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.write("data: 0\n\n");
+        seen.events.add(response);
+        break;
+      case "/wait":
+        seen.waiting.push(response);
+        break;
+      case "/bytes":
+        response.end(bytesFor(Number(url.search.slice(1))));
+        break;
+      case "/endless":
+        response.write(bytesFor(100000));
+        break;
+      case "/echo":
+        request.pipe(response);
+        break;
+      default:
+        response.end(url.pathname);
+    }
+  }).then((server) => Object.assign(server, { seen }));
+}
+
+describe("a device that takes streams", () => {
+  let rig, device, seen;
+  before(async () => {
+    const server = await service();
+    seen = server.seen;
+    rig = await Rig.make(server, { streams: true });
+    device = await connect(rig.open, { responseTimeout: 20000 });
+    await (await device.fetch("/first")).text();
+  });
+  after(async () => {
+    await device.close();
+    await rig.stop();
+  });
+
+  test("answers small requests while events, a download, an upload and a slow path are under way", async () => {
+    const events = (await device.fetch("/events")).body.pipeThrough(new TextDecoderStream()).getReader();
+    assert.equal((await events.read()).value, "data: 0\n\n");
+    let isLoaded = false;
+    const slow = device.fetch("/wait").then((response) => response.text());
+    const sent = bytesFor(30000, 5);
+    const up = device.fetch("/echo", { method: "PUT", body: sent }).then(async (response) => new Uint8Array(await response.arrayBuffer()));
+    const down = device.fetch("/bytes?200000").then(async (response) => {
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      isLoaded = true;
+      return bytes;
+    });
+    await until(() => seen.waiting.length === 1, "the slow path is asked for");
+    let count = 0;
+    while (!isLoaded) {
+      assert.equal(await (await device.fetch(`/small${count}`)).text(), `/small${count}`);
+      count++;
+      for (const response of seen.events) response.write(`data: ${count}\n\n`);
+      assert.equal((await events.read()).value, `data: ${count}\n\n`);
+    }
+    assert.ok(count >= 5, `${count}`);
+    assert.equal(hash(await down), hash(bytesFor(200000)));
+    assert.equal(hash(await up), hash(sent));
+    seen.waiting.pop().end("slow");
+    assert.equal(await slow, "slow");
+    await events.cancel();
+    await until(() => seen.closed.includes("/events"), "the events end at the device");
+    assert.equal(device.status.queue, 0);
+  });
+
+  test("loses only the request that is aborted, in each state", async () => {
+    const session = device.status.session;
+    const events = (await device.fetch("/events")).body.pipeThrough(new TextDecoderStream()).getReader();
+    assert.equal((await events.read()).value, "data: 0\n\n");
+    const reason = new Error("enough");
+    const before = seen.sockets.size;
+    const stops = [1, 2].map(() => new AbortController());
+    const waiting = assert.rejects(device.fetch("/wait", { signal: stops[0].signal }), reason);
+    const response = await device.fetch("/endless", { signal: stops[1].signal });
+    await until(() => seen.waiting.length === 1, "the request arrives");
+    for (const stop of stops) stop.abort(reason);
+    await waiting;
+    await assert.rejects(response.arrayBuffer(), reason);
+    await until(() => seen.closed.includes("/wait") && seen.closed.includes("/endless"), "both end at the device");
+    seen.waiting.pop();
+    for (const response of seen.events) response.write("data: more\n\n");
+    assert.equal((await events.read()).value, "data: more\n\n");
+    assert.equal(device.status.session, session);
+    assert.ok(seen.sockets.size <= before + 2);
+    await events.cancel();
+  });
+
+  test("gets as many requests as it takes, and the others in turn", async () => {
+    const texts = await Promise.all([...Array(40).keys()].map(async (i) => (await device.fetch(`/n${i}`)).text()));
+    assert.deepEqual(texts, [...Array(40).keys()].map((i) => `/n${i}`));
+    const waiting = [...Array(20).keys()].map(() => device.fetch("/wait").then((response) => response.text()));
+    await until(() => seen.waiting.length === 16, "sixteen requests arrive");
+    assert.equal(device.status.queue, 20);
+    for (let count = 0; count < 20; count++) {
+      await until(() => seen.waiting.length > 0, "another arrives");
+      seen.waiting.shift().end("done");
+    }
+    assert.deepEqual(await Promise.all(waiting), Array(20).fill("done"));
+  });
+
+  test("is not delayed by a response that the page does not read", async () => {
+    const response = await device.fetch("/bytes?400000");
+    assert.equal(await (await device.fetch("/other")).text(), "/other");
+    await until(async () => {
+      const now = device.status.received;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return device.status.received - now < 200;
+    }, "the device stops");
+    assert.equal(await (await device.fetch("/another")).text(), "/another");
+    assert.equal((await response.arrayBuffer()).byteLength, 400000);
+  });
+
+  test("that restarts fails all requests, and answers the next ones", async () => {
+    const waiting = [1, 2, 3].map(() => assert.rejects(device.fetch("/wait", { method: "POST" }), code("reset")));
+    await until(() => seen.waiting.length === 3, "three requests arrive");
+    rig.device.kill("SIGKILL");
+    rig.device = rig.run(rig.device.spawnfile, rig.device.spawnargs.slice(1));
+    await Promise.all(waiting);
+    seen.waiting = [];
+    const texts = await Promise.all(["/a", "/b", "/c"].map(async (path) => (await device.fetch(path)).text()));
+    assert.deepEqual(texts, ["/a", "/b", "/c"]);
+  });
+});
