@@ -54,9 +54,9 @@ def is_limited(shell, random):
 
 
 def survives_outage(shell, random):
-    outage = f"sleep 1.5; ip link set {INTERFACE} down; sleep 1; ip link set {INTERFACE} up"
+    outage = f"sleep 3; ip link set {INTERFACE} down; sleep 1; ip link set {INTERFACE} up"
     shell.run(f"({outage}) >/dev/null 2>&1 &")
-    expect(download(shell, CLIENT, random) > 2.5, "it ended before the outage")
+    expect(download(shell, CLIENT, random) > 4, "it ended before the outage")
 
 
 def outlives_gateway(shell, gateway, page):
