@@ -12,8 +12,16 @@ public struct CANTransport: Transport {
   public let forms = [AddressForm("can:INTERFACE?tx=ID&rx=ID", "a CAN bus, with ISO-TP")]
   public let options = CANAddress.options
 
+  private let calls: SocketCalls
+
   /// Creates a transport. All options are in the addresses.
-  public init() {}
+  public init() {
+    self.init(calls: .kernel)
+  }
+
+  init(calls: SocketCalls) {
+    self.calls = calls
+  }
 
   public func check(_ address: LinkAddress) throws {
     _ = try CANAddress(address)
@@ -40,7 +48,7 @@ public struct CANTransport: Transport {
   private func open(
     _ address: CANAddress, _ context: LinkContext, to queue: ChannelQueue? = nil
   ) async throws -> any Channel {
-    let descriptor = try ISOTPSocket.open(address)
+    let descriptor = try ISOTPSocket.open(address, calls: calls)
     let medium = ISOTPSocket.medium(descriptor, name: address.interface)
     do {
       return try await medium.open(on: context.group, to: queue, logger: context.logger)

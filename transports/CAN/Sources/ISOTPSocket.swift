@@ -50,37 +50,27 @@ enum ISOTPSocket {
 
   /// Opens a socket that does not block.
   /// - Throws: ``CANFailure``.
-  static func open(_ address: CANAddress) throws(CANFailure) -> CInt {
+  static func open(_ address: CANAddress, calls: SocketCalls) throws(CANFailure) -> CInt {
     let index = if_nametoindex(address.interface)
     let kind = CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
-    let descriptor = socket(family, kind, isoTP)
-    guard descriptor >= 0 else { throw CANFailure(opening: address, .last) }
     do throws(SystemError) {
-      // After the socket, so that a kernel without CAN is the reason that users see.
-      guard index > 0 else { throw SystemError(code: ENODEV) }
-      if address.isFD {
-        var options = FrameOptions.fd
-        try SystemError.check(
-          setsockopt(descriptor, level, frameOptions, &options, socklen_t(MemoryLayout<FrameOptions>.size)))
+      let descriptor = try calls.make(family, kind, isoTP)
+      do throws(SystemError) {
+        // After the socket, so that a kernel without CAN is the reason that users see.
+        guard index > 0 else { throw SystemError(code: ENODEV) }
+        if address.isFD {
+          try calls.setOption(descriptor, level, frameOptions, withUnsafeBytes(of: FrameOptions.fd) { Array($0) })
+        }
+        try calls.bind(descriptor, withUnsafeBytes(of: Address(interface: Int32(index), address)) { Array($0) })
+        // The kernel accepts an interface that is down, and reports that as an error of the socket.
+        try calls.checkError(descriptor)
+      } catch {
+        close(descriptor)
+        throw error
       }
-      try bind(descriptor, Address(interface: Int32(index), address))
+      return descriptor
     } catch {
-      close(descriptor)
       throw CANFailure(opening: address, error)
     }
-    return descriptor
-  }
-
-  private static func bind(_ descriptor: CInt, _ address: Address) throws(SystemError) {
-    let result = withUnsafePointer(to: address) { address in
-      address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        BywayLibC.bind(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
-      }
-    }
-    try SystemError.check(result)
-    // The kernel accepts an interface that is down, and reports that as an error of the socket.
-    var (code, size) = (CInt(0), socklen_t(MemoryLayout<CInt>.size))
-    try SystemError.check(getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size))
-    if code != 0 { throw SystemError(code: code) }
   }
 }

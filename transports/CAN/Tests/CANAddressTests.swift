@@ -51,6 +51,8 @@ import Testing
     let address = try CANAddress(LinkAddress("can:can0?tx=7E0&rx=000007E0"))
     #expect(address.transmitted.number == 0x7E0 && address.received.number == 0x8000_07E0)
     #expect(address.interface == "can0" && !address.isFD)
+    let prefixed = try CANAddress(LinkAddress("can:can0?tx=0x7E0&rx=0X000007e1"))
+    #expect(prefixed.transmitted.number == 0x7E0 && prefixed.received.number == 0x8000_07E1)
   }
 
   @Test("a line over CAN has the rate of its address, or a third of a usual bus")

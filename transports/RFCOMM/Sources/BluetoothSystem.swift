@@ -25,4 +25,7 @@ protocol BluetoothSystem: Sendable {
   /// Accepts a connection.
   /// - Returns: a descriptor that does not block, and the address of the device.
   func accept(on listener: CInt) throws(SystemError) -> (descriptor: CInt, device: BluetoothAddress)
+
+  /// Starts a thread, which ends when the work has returned.
+  func startThread(_ run: @escaping @Sendable () -> Void) throws(SystemError)
 }

@@ -12,9 +12,14 @@ final class Dialing: Sendable {
   static let limit = 16
   /// The time that a thread may be late.
   private let grace: TimeAmount
+  private let startThread: @Sendable (@escaping @Sendable () -> Void) throws(SystemError) -> Void
   private let count = Mutex(0)
 
-  init(grace: TimeAmount = .seconds(1)) {
+  init(
+    _ startThread: @escaping @Sendable (@escaping @Sendable () -> Void) throws(SystemError) -> Void,
+    grace: TimeAmount = .seconds(1)
+  ) {
+    self.startThread = startThread
     self.grace = grace
   }
 
@@ -28,7 +33,7 @@ final class Dialing: Sendable {
     let promise = eventLoop.makePromise(of: CInt.self)
     let outcome = Outcome(promise)
     do {
-      let thread = try SystemThread.start {
+      try startThread {
         let result = Result { () throws(SystemError) in try open() }
         self.leave()
         guard let promise = outcome.take() else {
@@ -37,11 +42,9 @@ final class Dialing: Sendable {
         }
         promise.completeWith(result.mapError { $0 as any Error })
       }
-      pthread_detach(thread)
     } catch {
       leave()
-      _ = outcome.take()
-      promise.fail(error)
+      outcome.take()?.fail(error)
     }
     let timeout = eventLoop.scheduleTask(deadline: deadline + grace) { outcome.take()?.fail(Stuck()) }
     defer { timeout.cancel() }
@@ -60,7 +63,7 @@ final class Dialing: Sendable {
     count.withLock { $0 -= 1 }
   }
 
-  /// The result, which either the caller or the thread takes. Whoever comes second gets `nil`.
+  /// The result, which the first of the caller and the thread takes. The second one gets `nil`.
   private final class Outcome: Sendable {
     private let promise: Mutex<EventLoopPromise<CInt>?>
 

@@ -82,8 +82,7 @@ final class RFCOMMListener: Sendable {
       throw error
     }
     do {
-      let thread = try SystemThread.start { [phase] in self.run(phase) }
-      pthread_detach(thread)
+      try system.startThread { [phase] in self.run(phase) }
     } catch {
       if case .listening(let descriptor) = phase { close(descriptor) }
       ended.succeed()
@@ -161,7 +160,6 @@ final class RFCOMMListener: Sendable {
       }
     }
     if case .listening(let descriptor) = phase { close(descriptor) }
-    queue.end()
     ended.succeed()
   }
 

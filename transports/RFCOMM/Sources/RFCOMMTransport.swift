@@ -23,9 +23,9 @@ public struct RFCOMMTransport: Transport {
     self.init(system: KernelBluetooth())
   }
 
-  init(system: any BluetoothSystem, dialing: Dialing = Dialing()) {
+  init(system: any BluetoothSystem, grace: TimeAmount = .seconds(1)) {
     self.system = system
-    self.dialing = dialing
+    dialing = Dialing({ (run) throws(SystemError) in try system.startThread(run) }, grace: grace)
   }
 
   public func check(_ address: LinkAddress) throws {

@@ -252,7 +252,8 @@ import TransportTestSupport
 
   @Test("a call that does not return is given up at the deadline, and a few of them are the limit")
   func stuck() async throws {
-    let dialing = Dialing(grace: .milliseconds(10))
+    let dialing = Dialing(
+      { (run) throws(SystemError) in try KernelBluetooth().startThread(run) }, grace: .milliseconds(10))
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     var (gate, late): ([CInt], [CInt]) = ([-1, -1], [-1, -1])
     let kind = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
