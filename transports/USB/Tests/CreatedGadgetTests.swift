@@ -30,6 +30,9 @@ import TransportTestSupport
     #expect(listener.unavailableReason == "No computer uses the USB gadget a: plug in the cable.")
     await listener.close()
     #expect(system.isRemoved && system.mounts == ["mount a", "unmount f/a"])
+    // The function leaves the cable before it is unmounted.
+    #expect(system.usersAtUnmount.withLock(\.self) == 0)
+    #expect(try await nextChannel(of: listener) == nil)
     await listener.close()
     #expect(system.mounts == ["mount a", "unmount f/a"])
   }
@@ -58,6 +61,15 @@ import TransportTestSupport
     #expect(try await eventually { listener.unavailableReason?.hasPrefix("No FunctionFS is mounted") == true })
     await listener.close()
     #expect(system.isRemoved)
+  }
+
+  @Test("a gadget that cannot be used from the beginning is removed, and is the error of its listener")
+  func unusableEndpoint() async throws {
+    system.fault.withLock { $0 = .endpoint }
+    let error = await bywayError { try await listen() }
+    #expect(error?.code == .linkUnavailable && error?.message.contains("Is a directory") == true, "\(error as Any)")
+    #expect(system.links == [] && system.mounts == ["mount a", "unmount f/a"])
+    #expect(system.usersAtUnmount.withLock(\.self) == 0)
   }
 
   @Test("the gadget of a program that was killed is replaced")
@@ -135,16 +147,18 @@ import TransportTestSupport
 
 /// Folders like those of the kernel with one controller, whose FunctionFS has files.
 final class FakeGadgets: Sendable {
-  enum Fault: Sendable { case mount, control, binding, file }
+  enum Fault: Sendable { case mount, control, binding, file, endpoint }
 
   let fault = Mutex<Fault?>(nil)
   private let folder: TemporaryFolder
   private let record = Mutex<[String]>([])
   private let mounted = Mutex<FunctionFolder?>(nil)
+  /// How many descriptors of the control endpoint were open at the last unmount.
+  let usersAtUnmount = Mutex<Int?>(nil)
 
   init() throws {
     folder = try TemporaryFolder()
-    for name in ["f", "udc/one", "g/a/configs", "g/a/functions", "g/a/strings/0x409", "g/a/os_desc"] {
+    for name in ["udc/one", "g/a/configs", "g/a/functions", "g/a/strings/0x409", "g/a/os_desc"] {
       try FileManager.default.createDirectory(atPath: folder[name], withIntermediateDirectories: true)
     }
     // The kernel makes these files with their folders.
@@ -168,15 +182,21 @@ final class FakeGadgets: Sendable {
       case .binding:
         unlink(self.folder["g/a/UDC"])
         mkdir(self.folder["g/a/UDC"], 0o755)
-      case .file, nil: break
+      case .file, .endpoint, nil: break
       }
       self.mounted.withLock { $0 = try? FunctionFolder(path) }
+      if self.fault.withLock(\.self) == .endpoint {
+        try? self.function?.report(2)
+        unlink("\(path)/ep1")
+        mkdir("\(path)/ep1", 0o755)
+      }
       return 0
     }
     layout.unmount = { path in
       // There is none before the first mount.
       guard self.exists("f/a") else { return }
       self.record.withLock { $0.append("unmount \(path.dropFirst(self.folder.path.utf8.count + 1))") }
+      self.usersAtUnmount.withLock { $0 = self.function?.openControls }
       FunctionFolder.clear(path)
     }
     return layout

@@ -2,6 +2,7 @@ import Byway
 import BywayPrimitives
 import CBywayUSB
 import Foundation
+import Glibc
 import Synchronization
 import TestTools
 import Testing
@@ -116,6 +117,49 @@ import TransportTestSupport
     #expect(throws: PipeEnd("it was unplugged")) { try pipe.receive(into: memory, slot: 0) }
     #expect(throws: PipeEnd("it was unplugged")) { try pipe.send(memory, slot: 0) }
     pipe.close()
+  }
+
+  @Test("the kernel's refusal of a call is an error")
+  func kernelErrors() throws {
+    // A file that is no device.
+    let descriptor = try Descriptor.open("/dev/null", O_RDWR)
+    defer { Glibc.close(descriptor) }
+    let calls = DeviceCalls.kernel
+    var request = usb_request()
+    #expect(throws: SystemError(code: ENOTTY)) { try calls.claim(descriptor, 0) }
+    #expect(throws: SystemError(code: ENOTTY)) { try calls.submit(descriptor, &request) }
+    #expect(throws: SystemError(code: ENOTTY)) { try calls.reap(descriptor) }
+  }
+
+  @Test("a device that refuses its file is closed, and its interfaces are not tried")
+  func noFile() throws {
+    try FileManager.default.removeItem(atPath: folder["device"])
+    #expect(throws: USBFailure.self) { try pipe() }
+    #expect(kernel.allCalls == [])
+  }
+
+  @Test("a printer is opened by its class, and a listener opens a device again after each loss")
+  func classes() async throws {
+    let system = try FakeUSB()
+    defer { withExtendedLifetime(system) {} }
+    try system.add("1-1", "1d6b:0104", interfaces: ["0 ff4801", "2 070104"])
+    try system.addDeviceFile("001/011")
+    let transport = USBTransport(list: system.list, calls: kernel.calls)
+    let printer = try await transport.connect(
+      to: LinkAddress("usb:1d6b:0104?class=ipp&http=1.1"), context: .test())
+    try await printer.close()
+    #expect(kernel.allCalls == ["claim 2", "select 2 0", "release 2"])
+    let listener = try await transport.listen(on: LinkAddress("usb:1d6b:0104"), context: .test())
+    for _ in 0..<2 {
+      let channel = try #require(try await nextChannel(of: listener))
+      #expect(listener.unavailableReason == nil)
+      try await channel.close()
+    }
+    #expect(kernel.allCalls.dropFirst(3).prefix(4) == ["claim 0", "release 0", "claim 0", "release 0"])
+    await listener.close()
+    kernel.claimError.withLock { $0 = { _ in EBUSY } }
+    let error = await bywayError { try await transport.listen(on: LinkAddress("usb:1d6b:0104"), context: .test()) }
+    #expect(error?.code == .linkUnavailable && error?.diagnosis?.fault == .inUse)
   }
 
   @Test("a dialer takes the first interface that is free, and the error names the one that it wants")

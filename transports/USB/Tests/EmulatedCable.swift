@@ -28,6 +28,8 @@ final class EmulatedCable: Transport, @unchecked Sendable {
     var bells: [CInt?] = [nil, nil]
     var transferred = [0, 0]
     var closedPipes = 0
+    /// How often each end has looked for events.
+    var looks = [0, 0]
     /// The number of bytes from the device after which the cable is unplugged.
     var unplugsAfter: Int?
   }
@@ -135,7 +137,10 @@ final class EmulatedPipe: BulkPipe, @unchecked Sendable {
     }
   }
 
-  var waits: [pollfd] { [pollfd(fd: bell.reading, events: Int16(POLLIN), revents: 0)] }
+  var waits: [pollfd] {
+    cable.state.withLock { $0.looks[side] += 1 }
+    return [pollfd(fd: bell.reading, events: Int16(POLLIN), revents: 0)]
+  }
 
   private func change(_ body: (inout EmulatedCable.State) -> Void) throws(PipeEnd) {
     let isOver = cable.state.withLock { state in

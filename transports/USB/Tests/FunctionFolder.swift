@@ -10,6 +10,7 @@ final class FunctionFolder: Sendable {
 
   let path: String
   private let far: CInt
+  private let terminal: String
   /// Keeps the settings of the terminal between two programs.
   private let near: CInt
 
@@ -23,7 +24,8 @@ final class FunctionFolder: Sendable {
     guard far >= 0, ioctl(far, 0x4004_5431, &isLocked) == 0, ioctl(far, 0x8004_5430, &number) == 0 else {
       throw FixtureError("cannot make a pseudo-terminal")
     }
-    near = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
+    terminal = "/dev/pts/\(number)"
+    near = open(terminal, O_RDWR | O_NOCTTY | O_CLOEXEC)
     var settings = termios()
     guard near >= 0, tcgetattr(near, &settings) == 0 else { throw FixtureError("cannot open the pseudo-terminal") }
     cfmakeraw(&settings)
@@ -58,6 +60,14 @@ final class FunctionFolder: Sendable {
       bytes += chunk[..<got]
     }
     return bytes
+  }
+
+  /// How many descriptors of the control endpoint this process has open.
+  var openControls: Int {
+    let open = ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []).count {
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == terminal
+    }
+    return open - 1
   }
 
   var sent: [UInt8] { FileManager.default.contents(atPath: "\(path)/ep2").map(Array.init) ?? [] }

@@ -19,17 +19,17 @@ import Testing
   func ring() {
     var ring = TransferRing(count: 3)
     #expect(ring.next == nil && ring.delivered(1) == nil)
-    for slot in 0..<3 { ring.started(slot) }
     ring.filled(1, count: 4)
     #expect(ring.next == nil)
     ring.filled(0, count: 10)
     #expect(ring.next?.slot == 0 && ring.next?.range == 0..<10)
     #expect(ring.delivered(4) == nil && ring.next?.range == 4..<10)
     #expect(ring.delivered(6) == 0 && ring.next?.slot == 1)
-    ring.started(0)
     #expect(ring.delivered(4) == 1 && ring.next == nil)
     ring.filled(2, count: 0)
     #expect(ring.next?.range.isEmpty == true && ring.delivered(0) == 2)
+    // All are receiving again.
+    #expect(ring.next == nil && ring.delivered(0) == nil)
     ring.filled(0, count: 1)
     #expect(ring.next?.slot == 0)
   }

@@ -80,6 +80,43 @@ import TransportTestSupport
     // The last bytes have half a second to leave.
     let duration = start.duration(to: .now)
     #expect(duration > .milliseconds(400) && duration < .seconds(10), "\(duration)")
+    // The thread waits, and does not ask again and again.
+    #expect(cable.state.withLock { $0.looks[0] } < 20)
+  }
+
+  @Test("a channel over USB that is closing takes what the other end still sends, and drops it")
+  func lateBytes() async throws {
+    let cable = EmulatedCable()
+    let near = try await cable.open(side: 0, .test(), to: nil)
+    near.writeAndFlush(ByteBuffer(bytes: Self.bytes[..<1000]), promise: nil)
+    near.close(promise: nil)
+    // More transfers than are in flight at once, so that their buffers are used again.
+    var sent = 0
+    #expect(
+      try await eventually(within: .seconds(20)) {
+        cable.state.withLock { state in
+          for _ in 0..<10 where state.closedPipes == 0 {
+            state.directions[1].packets.append(([1, 2, 3], nil))
+            EmulatedCable.move(from: 1, &state)
+            sent += 1
+          }
+          return state.closedPipes == 1
+        }
+      })
+    #expect(sent > 2 * TransferPump.depth)
+    #expect(cable.state.withLock { $0.directions[1].packets.count } <= 10)
+  }
+
+  @Test("a link over USB has sixteen transfers of 16 KiB in flight in each direction")
+  func depth() async throws {
+    let cable = EmulatedCable()
+    let near = try await cable.open(side: 0, .test(), to: nil)
+    #expect(try await eventually { cable.state.withLock { $0.directions[1].receivers.count } == 16 })
+    #expect(cable.state.withLock { $0.directions[1].receivers.allSatisfy { $0.memory.count == 16_384 } })
+    near.writeAndFlush(ByteBuffer(bytes: Self.bytes), promise: nil)
+    #expect(try await eventually { cable.state.withLock { $0.directions[0].packets.count { $0.slot != nil } } == 16 })
+    cable.unplug()
+    try? await near.close()
   }
 
   @Test("a reader that does not read stops the sender over USB, and gets all bytes later")
@@ -94,8 +131,13 @@ import TransportTestSupport
       written += 1
     }
     #expect(written < 64, "\(written) writes of 100 KB wait for a reader")
-    let bytes = try await far.received(count: (written + 1) * 100_000).bytes
-    #expect(Array(buffer: bytes) == (0...written).flatMap { _ in Self.bytes[..<100_000] })
+    // Both threads wait while nothing moves.
+    let looks = cable.state.withLock(\.looks)
+    #expect(try await !near.isWritten(ByteBuffer(bytes: [0]), within: .milliseconds(300)))
+    let more = cable.state.withLock(\.looks)
+    #expect(zip(looks, more).allSatisfy { $1 - $0 < 20 }, "\(looks), \(more)")
+    let bytes = try await far.received(count: (written + 1) * 100_000 + 1).bytes
+    #expect(Array(buffer: bytes) == (0...written).flatMap { _ in Self.bytes[..<100_000] } + [0])
     try await near.close()
     try await far.close()
   }

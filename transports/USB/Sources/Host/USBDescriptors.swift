@@ -31,7 +31,8 @@ enum USBDescriptors {
       default: break
       }
     }
-    if found.count < limit, let interface = current?.interface { found.append(interface) }
+    // At the limit, the last setting has no endpoints yet.
+    if let interface = current?.interface { found.append(interface) }
     return found
   }
 

@@ -75,10 +75,8 @@ struct TransferPump: ~Copyable {
     switch phase {
     case .running:
       if incoming.next != nil { ready[0].events |= Int16(POLLOUT) }
-      if !isSending[nextSlot] {
-        ready[0].events |= Int16(POLLIN)
-        if cutter.carried != nil { timeout = 0 }
-      }
+      // A carried byte waits only for a free slot, and leaves as soon as there is one.
+      if !isSending[nextSlot] { ready[0].events |= Int16(POLLIN) }
     case .closing(let end):
       guard isSending.contains(true) || cutter.carried != nil, time < end else { return false }
       // Nothing happens to the socket any more, and poll would report its hang-up forever.
@@ -99,7 +97,6 @@ struct TransferPump: ~Copyable {
 
   private mutating func receive(_ slot: Int) throws(PipeEnd) {
     try pipe.receive(into: buffer(slot), slot: slot)
-    incoming.started(slot)
   }
 
   private mutating func takeCompletions() throws(PipeEnd) {

@@ -1,43 +1,30 @@
 /// The buffers of received transfers, which are delivered in the order in which they were started.
 struct TransferRing {
-  private enum Slot {
-    case idle
-    case receiving
-    case filled(Range<Int>)
-  }
-
-  private var slots: [Slot]
+  /// The undelivered bytes of each complete transfer.
+  private var slots: [Range<Int>?]
   private var head = 0
 
   init(count: Int) {
-    slots = Array(repeating: .idle, count: count)
+    slots = Array(repeating: nil, count: count)
   }
 
   /// The bytes to deliver next: the slot and the range in its buffer. `nil` if the oldest transfer is not complete.
-  var next: (slot: Int, range: Range<Int>)? {
-    guard case .filled(let range) = slots[head] else { return nil }
-    return (head, range)
-  }
-
-  mutating func started(_ slot: Int) {
-    slots[slot] = .receiving
-  }
+  var next: (slot: Int, range: Range<Int>)? { slots[head].map { (head, $0) } }
 
   mutating func filled(_ slot: Int, count: Int) {
-    slots[slot] = .filled(0..<count)
+    slots[slot] = 0..<count
   }
 
   /// Removes delivered bytes.
   /// - Returns: the slot, if it is empty and can receive again.
   mutating func delivered(_ count: Int) -> Int? {
-    guard case .filled(let range) = slots[head] else { return nil }
-    let rest = range.dropFirst(count)
+    guard let rest = slots[head]?.dropFirst(count) else { return nil }
     guard rest.isEmpty else {
-      slots[head] = .filled(rest)
+      slots[head] = rest
       return nil
     }
     defer { head = (head + 1) % slots.count }
-    slots[head] = .idle
+    slots[head] = nil
     return head
   }
 }
