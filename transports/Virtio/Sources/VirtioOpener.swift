@@ -7,14 +7,10 @@ import NIOPosix
 
 /// Opens one end of a port as a channel.
 struct VirtioOpener: Sendable {
-  /// The time limit of a listener's attempt.
-  static let patience = TimeAmount.seconds(5)
-
   let place: VirtioPlace
   let ports: VirtioPortList
   let group: any EventLoopGroup
   let logger: Logger
-  var deadline: NIODeadline
 
   /// - Parameter queue: the queue that receives the channel when it is active.
   /// - Throws: ``VirtioFailure``.
@@ -48,11 +44,11 @@ struct VirtioOpener: Sendable {
     }
   }
 
-  /// Connects to the host's end. QEMU serves one program at a time, and the kernel keeps the next one waiting.
+  /// Connects to the host's end. QEMU serves one program at a time, and the kernel keeps the next one waiting. Connecting to a Unix socket
+  /// needs no time limit: without a place in the queue, it fails at once.
   private func openSocket(_ path: String, to queue: ChannelQueue?) async throws -> any Channel {
     do {
       return try await ClientBootstrap(group: group)
-        .connectTimeout(deadline - .now())
         .channelInitializer { $0.prepareForHandover(to: queue) }
         .connect(unixDomainSocketPath: path).get()
     } catch {

@@ -46,16 +46,13 @@ public struct VirtioTransport: Transport {
     try await DeviceFailures.reported {
       let opener = try opener(for: address, context)
       return try await DeviceWatch(device: "\(opener.place)", logger: context.logger) { queue in
-        var opener = opener
-        opener.deadline = .now() + VirtioOpener.patience
-        return try await opener.open(to: queue)
+        try await opener.open(to: queue)
       }.listen(on: address)
     }
   }
 
   private func opener(for address: LinkAddress, _ context: LinkContext) throws -> VirtioOpener {
     VirtioOpener(
-      place: try VirtioPlace(address), ports: list, group: context.group, logger: context.logger,
-      deadline: context.deadline)
+      place: try VirtioPlace(address), ports: list, group: context.group, logger: context.logger)
   }
 }

@@ -102,6 +102,22 @@ import TransportTestSupport
     #expect(over?.diagnosis?.fault == .nobodyListens && over?.message.contains("has ended") == true)
   }
 
+  @Test("a socket with a full queue is in use by another program")
+  func fullQueue() async throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let machine = try FakeMachine(folder["vm.sock"])
+    let address = try LinkAddress("virtio:\(folder["vm.sock"])")
+    var waiting: [any Channel] = []
+    var error: BywayError?
+    while waiting.count < 4, error == nil {
+      error = await bywayError { waiting.append(try await VirtioTransport().connect(to: address, context: .test())) }
+    }
+    #expect(waiting.count == 2 && error?.diagnosis?.fault == .inUse && error?.code == .linkUnavailable)
+    for channel in waiting { try? await channel.close() }
+    machine.stop()
+  }
+
   @Test(
     "a port that has no host is closed again, and a listener waits for the host",
     .enabled(if: VirtioLinkTests.fileInError != nil))
