@@ -43,6 +43,10 @@ import Testing
 
     var bytes: [UInt8] = []
     var errors: [BywayError] = []
+    var otherErrors = 0
+    var otherEvents = 0
+    var writabilityChanges = 0
+    var isInactive = false
     var hasInputEnded = false
     var readsOn = true
 
@@ -52,12 +56,15 @@ import Testing
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-      if let error = error as? BywayError { errors.append(error) }
+      if let error = error as? BywayError { errors.append(error) } else { otherErrors += 1 }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-      if event as? ChannelEvent == .inputClosed { hasInputEnded = true }
+      if event as? ChannelEvent == .inputClosed { hasInputEnded = true } else { otherEvents += 1 }
     }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) { writabilityChanges += 1 }
+    func channelInactive(context: ChannelHandlerContext) { isInactive = true }
   }
 
   @Test("the server sends messages of at most 16 KiB, without a mask")
@@ -371,5 +378,96 @@ import Testing
     #expect(try end.sent() == [])
     end.channel.close(mode: .output, promise: nil)
     #expect(try end.sent() == [0x88, 2, 0x03, 0xE8])
+  }
+
+  private struct Reset: Error {}
+
+  @Test("errors and events of the connection below are passed on while the link is open")
+  func below() throws {
+    let end = try End(isClient: false)
+    end.channel.pipeline.fireErrorCaught(Reset())
+    end.channel.pipeline.fireUserInboundEventTriggered(0)
+    end.channel.pipeline.fireChannelWritabilityChanged()
+    #expect(end.record.otherErrors == 1 && end.record.otherEvents == 1 && end.record.writabilityChanges == 1)
+    #expect(end.channel.isActive && end.record.errors.isEmpty)
+    end.channel.close(promise: nil)
+    // The owner has closed it: how the connection ends does not matter.
+    end.channel.pipeline.fireErrorCaught(Reset())
+    end.advance(1)
+    end.channel.embeddedEventLoop.run()
+    #expect(end.record.otherErrors == 1 && end.record.isInactive)
+  }
+
+  @Test("a link with bytes in both directions needs no PING")
+  func busy() throws {
+    let end = try End(isClient: false)
+    for _ in 0..<3 {
+      try end.channel.writeAndFlush(ByteBuffer(bytes: [1])).wait()
+      try end.receive([0x82, 0x81, 0, 0, 0, 0, 1])
+      #expect(try end.sent() == [0x82, 1, 1])
+      end.advance(30)
+      #expect(try end.sent() == [])
+    }
+    // The next half minute is quiet in one direction.
+    try end.receive([0x82, 0x81, 0, 0, 0, 0, 1])
+    end.advance(30)
+    #expect(try end.sent() == [0x89, 0])
+  }
+
+  @Test("each frame of a client has another mask, and control frames have one, too")
+  func masks() throws {
+    let end = try End(isClient: true)
+    var masks: Set<[UInt8]> = []
+    for _ in 0..<8 {
+      try end.channel.writeAndFlush(ByteBuffer(bytes: [0, 0])).wait()
+      let sent = try end.sent()
+      #expect(sent.prefix(2) == [0x82, 0x82] && sent.count == 8)
+      masks.insert(Array(sent[2..<6]))
+      // The content is zeros, so it shows the mask.
+      #expect(sent.suffix(2) == sent[2..<4])
+    }
+    #expect(masks.count == 8)
+    try end.receive([0x89, 0])
+    #expect(try end.sent().prefix(2) == [0x8A, 0x80])
+  }
+
+  @Test("a link that has ended leaves no timer", arguments: ["close", "peer", "cut", "inactive", "ping"])
+  func noTimer(_ way: String) throws {
+    weak var link: WebSocketLink?
+    let end = try End(isClient: way == "peer")
+    link = try end.channel.pipeline.syncOperations.handler(type: WebSocketLink.self)
+    #expect(link != nil)
+    switch way {
+    case "close":
+      end.channel.close(promise: nil)
+      try end.receive([0x88, 0x80, 0, 0, 0, 0])
+    case "peer":
+      // The client waits for the end of the connection, which comes before its timer.
+      try end.receive([0x81, 0])
+      end.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    case "cut": end.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    case "inactive":
+      try end.channel.pipeline.syncOperations.context(handlerType: WebSocketLink.self).close(promise: nil)
+    default:
+      end.advance(30)
+      try end.channel.pipeline.syncOperations.context(handlerType: WebSocketLink.self).close(promise: nil)
+    }
+    end.channel.embeddedEventLoop.run()
+    #expect(link == nil && !end.channel.isActive)
+  }
+
+  @Test("a connection that is cut after the peer has closed its direction is no error")
+  func cutAfterInput() throws {
+    for isInactive in [true, false] {
+      let end = try End(isClient: false)
+      try end.receive([0x88, 0x80, 0, 0, 0, 0])
+      if isInactive {
+        try end.channel.pipeline.syncOperations.context(handlerType: WebSocketLink.self).close(promise: nil)
+      } else {
+        end.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+      }
+      end.channel.embeddedEventLoop.run()
+      #expect(!end.channel.isActive && end.record.errors.isEmpty && end.record.isInactive)
+    }
   }
 }

@@ -116,21 +116,15 @@ final class WebSocketLink: ChannelDuplexHandler {
 
   func channelInactive(context: ChannelHandlerContext) {
     cut(context)
-    pinging?.cancel()
-    closing?.cancel()
     context.fireChannelInactive()
   }
 
   /// The connection has ended. Without a close frame data may be missing.
   private func cut(_ context: ChannelHandlerContext) {
-    switch state {
-    case .open, .outputEnded:
-      state = .closing
-      context.fireErrorCaught(
-        BywayError(.linkLost, "The link with \(peer) ended without a close frame: it was cut, or the far end died."))
-    case .inputEnded, .closing:
-      state = .closing
-    }
+    guard state == .open || state == .outputEnded else { return }
+    state = .closing
+    context.fireErrorCaught(
+      BywayError(.linkLost, "The link with \(peer) ended without a close frame: it was cut, or the far end died."))
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {

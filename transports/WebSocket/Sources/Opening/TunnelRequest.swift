@@ -97,8 +97,6 @@ final class TunnelRequest: ChannelInboundHandler, RemovableChannelHandler {
     guard event as? ChannelEvent == .inputClosed, state == .waiting else {
       return context.fireUserInboundEventTriggered(event)
     }
-    session.receiveEnd(at: context.eventLoop.now)
-    pull(context)
     fail(terms.failed(nil), context)
   }
 
@@ -107,13 +105,9 @@ final class TunnelRequest: ChannelInboundHandler, RemovableChannelHandler {
     context.fireErrorCaught(error)
   }
 
-  func channelInactive(context: ChannelHandlerContext) {
-    fail(terms.failed(nil), context)
-    context.fireChannelInactive()
-  }
-
   func handlerRemoved(context: ChannelHandlerContext) {
     timeout?.cancel()
+    // The connection has ended, unless the tunnel is open.
     done.fail(terms.failed(nil))
   }
 
@@ -132,7 +126,6 @@ final class TunnelRequest: ChannelInboundHandler, RemovableChannelHandler {
       }
     }
     guard state == .open else { return }
-    timeout?.cancel()
     done.succeed()
     context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
   }
@@ -149,7 +142,6 @@ final class TunnelRequest: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   private func fail(_ error: BywayError, _ context: ChannelHandlerContext) {
-    timeout?.cancel()
     guard state == .waiting else { return }
     state = .failed
     done.fail(error)

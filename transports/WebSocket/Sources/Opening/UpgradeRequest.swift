@@ -33,7 +33,6 @@ struct UpgradeRequest {
       },
       refused: { WebSocketRefusal(status: $0.status ?? 0, $0, target).error },
       failed: { failure in
-        if let failure, case .incomplete = failure.code { return Self.ended(address) }
         guard let failure else { return Self.ended(address) }
         return Self.unavailable("\(address) does not answer like a web server: \(failure.message)")
       },

@@ -69,13 +69,9 @@ final class UpgradeServer: ChannelInboundHandler, RemovableChannelHandler {
     if state == .open { context.fireErrorCaught(error) } else { end(context) }
   }
 
-  func channelInactive(context: ChannelHandlerContext) {
-    end(context)
-    context.fireChannelInactive()
-  }
-
   func handlerRemoved(context: ChannelHandlerContext) {
     timeout?.cancel()
+    // The connection has ended, unless the link is open.
     done.fail(ChannelError.ioOnClosedChannel)
   }
 
@@ -92,7 +88,6 @@ final class UpgradeServer: ChannelInboundHandler, RemovableChannelHandler {
       }
     }
     guard state == .open else { return }
-    timeout?.cancel()
     done.succeed()
     context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
   }
@@ -127,7 +122,6 @@ final class UpgradeServer: ChannelInboundHandler, RemovableChannelHandler {
     try session.finish(trailers: nil, at: context.eventLoop.now)
     transmit(context)
     state = .ended
-    timeout?.cancel()
     context.channel.closeOnceWritten(within: limit)
   }
 
@@ -139,7 +133,6 @@ final class UpgradeServer: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   private func end(_ context: ChannelHandlerContext) {
-    timeout?.cancel()
     guard state == .waiting else { return }
     state = .ended
     done.fail(ChannelError.ioOnClosedChannel)
