@@ -501,7 +501,9 @@ let package = Package(
     tests(
       "MQTTTransportTests",
       [
-        "Byway", "MQTTTransport", "TransportTestSupport", "TestPeers", "TestTools", nioCore, nioPosix, logging,
+        "Byway", "BywayLibC", "BywayLineLayer", "MQTTTransport", "TransportTestSupport", "TestPeers", "TestTools",
+        nioCore,
+        nioPosix, nioEmbedded, logging,
       ],
       path: "transports/MQTT/Tests"),
     tests(

@@ -269,31 +269,6 @@ import TransportTestSupport
     await broker.stop()
   }
 
-  @Test("a gateway that is back in time keeps its sessions")
-  func back() async throws {
-    let broker = try await MosquittoServer(in: folder)
-    let address = try address(broker)
-    let topics = try MQTTTarget(address).topics
-    let listener = try await transport.listen(on: address, context: .test())
-    let (dialed, accepted) = try await link(listener, address)
-    let publisher = try await Publisher(try MQTTTarget(address))
-    try await publisher.subscribe(to: topics.gateway)
-    var messages = publisher.messages.makeAsyncIterator()
-    let first = await messages.next()?.payload
-    let ended = try await dialed.receiving(limit: .seconds(20))
-    let hasEnded = Mutex(false)
-    ended.whenComplete { _ in hasEnded.withLock { $0 = true } }
-    try await publisher.publish([], to: topics.gateway, isRetained: true)
-    #expect(await messages.next()?.payload == [])
-    #expect(await messages.next()?.payload == first)
-    #expect(try await !eventually(within: .milliseconds(3500)) { hasEnded.withLock(\.self) })
-    close(dialed, accepted)
-    _ = try await ended.get()
-    publisher.close()
-    await listener.close()
-    await broker.stop()
-  }
-
   @Test("a gateway warns of another one at its topic, once for several announcements")
   func rival() async throws {
     let broker = try await MosquittoServer(in: folder)
@@ -376,7 +351,7 @@ import TransportTestSupport
     let settings = try target.settings(clientID: "reader")
     try await loop.next().flatSubmit { reader.open(settings, by: .now() + .seconds(10)) }.get()
     try await loop.next().flatSubmit { reader.subscribe(to: "flood", takesRetained: false) }.get()
-    let thread = try #require(try await loop.next().submit { reader.thread }.get())
+    let thread = try #require(try await loop.next().submit { reader.client as? BrokerThread }.get())
     // The event loop of the reader stands still while the messages are sent.
     let gate = DispatchSemaphore(value: 0)
     loop.next().execute { gate.wait() }
@@ -606,6 +581,15 @@ import TransportTestSupport
       "mqtts://127.0.0.1:\(port)/byway/a?ca=\(other.authority)&\(certificates.client.options)")
     let error = await bywayError { try await secure.connect(to: distrusted, context: .test()) }
     #expect(error?.diagnosis?.fault == .handshakeFailed && error?.message.contains("check ca=") == true)
+    #expect(error?.message.contains("certificate verify failed") == true, "\(error as Any)")
+    let text = try folder.write("no certificate\n", to: "text")
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: text)
+    for (options, words) in [("ca=\(text)", "CA"), ("cert=\(text)&key=\(text)", "client certificate")] {
+      let unusable = try LinkAddress("mqtts://127.0.0.1:\(port)/byway/a?\(options)")
+      let error = await bywayError { try await secure.connect(to: unusable, context: .test()) }
+      #expect(
+        error?.diagnosis?.fault == .handshakeFailed && error?.message.contains(words) == true, "\(error as Any)")
+    }
     let bare = try LinkAddress("mqtts://127.0.0.1:\(port)/byway/a?ca=\(certificates.authority)")
     #expect(await bywayError { try await secure.connect(to: bare, context: .test()) }?.code == .linkUnavailable)
     close(dialed, accepted)

@@ -1,6 +1,5 @@
 import Byway
 import NIOCore
-import NIOPosix
 
 /// A connection to a broker, as seen from the event loop of its owner.
 final class BrokerConnection: @unchecked Sendable {
@@ -9,13 +8,14 @@ final class BrokerConnection: @unchecked Sendable {
     case new
     case connecting(EventLoopPromise<Void>)
     case open
-    case ended(BrokerEnd)
+    case ended
   }
 
   let eventLoop: any EventLoop
   /// The most bytes of a message that the broker takes.
   private(set) var messageLimit = BrokerSettings.messageLimit
-  private(set) var thread: BrokerThread?
+  private(set) var client: (any BrokerClient)?
+  private let access: BrokerAccess
   private var phase = Phase.new
   private var received: ((BrokerMessage) -> Void)?
   private var ended: ((BrokerEnd) -> Void)?
@@ -24,9 +24,11 @@ final class BrokerConnection: @unchecked Sendable {
   ///   - received: called for each message.
   ///   - ended: called once after an open connection has ended, unless this end has closed it.
   init(
-    on eventLoop: any EventLoop, received: @escaping (BrokerMessage) -> Void, ended: @escaping (BrokerEnd) -> Void
+    on eventLoop: any EventLoop, over access: BrokerAccess = .library, received: @escaping (BrokerMessage) -> Void,
+    ended: @escaping (BrokerEnd) -> Void
   ) {
     self.eventLoop = eventLoop
+    self.access = access
     self.received = received
     self.ended = ended
   }
@@ -40,27 +42,22 @@ final class BrokerConnection: @unchecked Sendable {
     phase = .connecting(opened)
     let timeout = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { self.finish(.silent) }
     opened.futureResult.whenComplete { _ in timeout.cancel() }
-    // The library connects with a blocking call that has no time limit. So the broker is reached by NIO first, which has one.
-    ClientBootstrap(group: eventLoop).connectTimeout(max(deadline - .now(), .milliseconds(1)))
-      .connect(host: settings.host, port: settings.port)
-      .flatMap { channel in channel.close() }
+    access.reach(settings, eventLoop, max(deadline - eventLoop.now, .milliseconds(1)))
       .assumeIsolated().whenComplete { result in
         guard case .connecting = self.phase else { return }
         do {
           try result.get()
-          self.thread = try self.start(settings)
+          self.client = try self.start(settings)
         } catch {
-          self.phase = .ended(.closed)
-          self.release()
-          opened.fail(error)
+          self.close(with: error)
         }
       }
     return opened.futureResult
   }
 
-  private func start(_ settings: BrokerSettings) throws -> BrokerThread {
+  private func start(_ settings: BrokerSettings) throws -> any BrokerClient {
     let (eventLoop, connection) = (eventLoop, self)
-    return try BrokerThread.start(
+    return try access.start(
       settings,
       BrokerThread.Handlers(
         opened: { limit in eventLoop.execute { connection.didOpen(limit) } },
@@ -76,28 +73,20 @@ final class BrokerConnection: @unchecked Sendable {
   }
 
   private func didReceive(_ message: BrokerMessage) {
-    thread?.handled(message.cost)
+    client?.handled(message.cost)
     received?(message)
   }
 
   private func finish(_ end: BrokerEnd) {
-    switch phase {
-    case .new, .ended: break
-    case .connecting(let opened):
-      thread?.execute(.close)
-      phase = .ended(end)
-      release()
-      opened.fail(end)
-    case .open:
-      phase = .ended(end)
-      let ended = ended
-      release()
-      ended?(end)
-    }
+    guard isOpen else { return close(with: end) }
+    let ended = ended
+    release()
+    ended?(end)
   }
 
   private func release() {
-    thread = nil
+    phase = .ended
+    client = nil
     received = nil
     ended = nil
   }
@@ -116,19 +105,21 @@ final class BrokerConnection: @unchecked Sendable {
   }
 
   private func execute(_ command: (EventLoopPromise<Void>) -> BrokerThread.Command) -> EventLoopFuture<Void> {
-    guard let thread, isOpen else { return eventLoop.makeFailedFuture(BrokerEnd.closed) }
+    guard let client, isOpen else { return eventLoop.makeFailedFuture(BrokerEnd.closed) }
     let done = eventLoop.makePromise(of: Void.self)
-    thread.execute(command(done))
+    client.execute(command(done))
     return done.futureResult
   }
 
   /// Ends the connection normally, without a report.
   func close() {
-    let thread = thread
-    let phase = phase
-    self.phase = .ended(.closed)
+    close(with: BrokerEnd.closed)
+  }
+
+  private func close(with error: any Error) {
+    let (client, phase) = (client, phase)
     release()
-    thread?.execute(.close)
-    if case .connecting(let opened) = phase { opened.fail(BrokerEnd.closed) }
+    client?.execute(.close)
+    if case .connecting(let opened) = phase { opened.fail(error) }
   }
 }

@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// The library resolves names and connects with blocking calls, so it cannot run on an event loop. It is used by this thread only, which
 /// waits for the socket and for commands in poll(2). The library's own loop uses select(2), which fails above 1,024 descriptors.
-final class BrokerThread: @unchecked Sendable {
+final class BrokerThread: BrokerClient, @unchecked Sendable {
   // Sendable: the inbox has a lock, the counter is atomic, the handlers are constant, and the thread alone uses the rest.
 
   enum Command: Sendable {
@@ -59,21 +59,22 @@ final class BrokerThread: @unchecked Sendable {
   private var ending: BrokerEnd?
   private var complaint: String?
 
-  private init(_ settings: BrokerSettings, _ handlers: Handlers) throws {
-    library = try .shared()
+  private init(_ settings: BrokerSettings, _ handlers: Handlers, _ library: MosquittoLibrary) throws {
+    self.library = library
     wakeup = try Wakeup()
     self.settings = settings
     self.handlers = handlers
   }
 
   /// Starts a thread that connects and then executes commands until the connection ends.
-  static func start(_ settings: BrokerSettings, _ handlers: Handlers) throws -> BrokerThread {
-    let thread = try BrokerThread(settings, handlers)
+  static func start(
+    _ settings: BrokerSettings, _ handlers: Handlers, with library: MosquittoLibrary? = nil
+  ) throws -> BrokerThread {
+    let thread = try BrokerThread(settings, handlers, library ?? .shared())
     pthread_detach(try SystemThread.start { thread.run() })
     return thread
   }
 
-  /// Executes a command on the thread. Any thread may call it.
   func execute(_ command: Command) {
     let isOver = inbox.withLock { inbox in
       if !inbox.isOver { inbox.commands.append(command) }
@@ -85,10 +86,9 @@ final class BrokerThread: @unchecked Sendable {
   /// The cost of the messages that the owner has not handled.
   var unreadCost: Int { unread.load(ordering: .relaxed) }
 
-  /// The owner has handled a message. Any thread may call it.
-  func handled(_ count: Int) {
-    let left = unread.subtract(count, ordering: .relaxed).newValue
-    if left <= Self.unreadLimit, left + count > Self.unreadLimit { wakeup.wake() }
+  func handled(_ cost: Int) {
+    let left = unread.subtract(cost, ordering: .relaxed).newValue
+    if left <= Self.unreadLimit, left + cost > Self.unreadLimit { wakeup.wake() }
   }
 
   private static func fail(_ command: Command, _ end: BrokerEnd) {
@@ -181,7 +181,7 @@ final class BrokerThread: @unchecked Sendable {
       acknowledgeAtOnce(socket)
     }
     if result == 0 { result = library.keepUp(client) }
-    if result != 0 || ending != nil { return ending ?? end(of: result) }
+    if result != 0 { return ending ?? end(of: result) }
     return isOpen ? executeCommands(client) : closeBeforeOpen()
   }
 

@@ -38,7 +38,7 @@ struct MosquittoLibrary: @unchecked Sendable {
   let wantsToWrite: @convention(c) (Client) -> Bool
   let read: @convention(c) (Client, Int32) -> Int32
   let write: @convention(c) (Client, Int32) -> Int32
-  let keepUp: @convention(c) (Client) -> Int32
+  var keepUp: @convention(c) (Client) -> Int32
   let addNumber: @convention(c) (UnsafeMutablePointer<Properties?>, Int32, UInt32) -> Int32
   let readNumber: @convention(c) (Properties?, Int32, UnsafeMutablePointer<UInt32>, Bool) -> Properties?
   let freeProperties: @convention(c) (UnsafeMutablePointer<Properties?>) -> Void

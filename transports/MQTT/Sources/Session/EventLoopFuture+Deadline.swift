@@ -16,6 +16,6 @@ extension EventLoopFuture where Value: Sendable {
 extension EventLoopFuture<Void> {
   /// Succeeds when this future completes in any way, and at the latest after that time.
   func settled(within limit: TimeAmount) -> EventLoopFuture<Void> {
-    failing(with: BrokerEnd.silent, at: .now() + limit).flatMapErrorThrowing { _ in }
+    failing(with: BrokerEnd.silent, at: eventLoop.now + limit).flatMapErrorThrowing { _ in }
   }
 }

@@ -29,6 +29,7 @@ final class GatewayListener: @unchecked Sendable {
   let queue = ChannelQueue()
   private let target: MQTTTarget
   private let settings: BrokerSettings
+  private let access: BrokerAccess
   private let eventLoop: any EventLoop
   private let logger: Logger
   private let connections: ConnectionLimit
@@ -50,8 +51,11 @@ final class GatewayListener: @unchecked Sendable {
   /// Whether the connection to the broker is complete.
   private var isAnnounced = false
 
-  init(_ target: MQTTTarget, on eventLoop: any EventLoop, context: LinkContext) throws {
+  init(
+    _ target: MQTTTarget, on eventLoop: any EventLoop, over access: BrokerAccess = .library, context: LinkContext
+  ) throws {
     self.target = target
+    self.access = access
     self.eventLoop = eventLoop
     logger = context.logger
     connections = context.connections
@@ -66,7 +70,7 @@ final class GatewayListener: @unchecked Sendable {
   /// Connects to the broker, and announces the gateway.
   func start(by deadline: NIODeadline) -> EventLoopFuture<Void> {
     let broker = BrokerConnection(
-      on: eventLoop, received: { self.received($0) }, ended: { self.brokerLost($0) })
+      on: eventLoop, over: access, received: { self.received($0) }, ended: { self.brokerLost($0) })
     self.broker = broker
     rival = nil
     hasSentAnnouncement = false
@@ -101,7 +105,7 @@ final class GatewayListener: @unchecked Sendable {
     broker.subscribe(to: topics.down(name), takesRetained: false).flatMap {
       broker.publish(ByteBuffer(bytes: [0]), to: topics.up(name))
     }.whenFailure { answered.fail($0) }
-    return answered.futureResult.failing(with: BrokerEnd.silent, at: .now() + Self.challengeLimit)
+    return answered.futureResult.failing(with: BrokerEnd.silent, at: eventLoop.now + Self.challengeLimit)
       .assumeIsolated().always { _ in self.challenge = nil }.nonisolated()
       .map { true }.recover { _ in false }
       .flatMapThrowing { isAnswered in if isAnswered { throw MQTTFailure.occupied(target) } }
@@ -143,7 +147,6 @@ final class GatewayListener: @unchecked Sendable {
     logger.notice(
       "The broker is lost; the sessions wait for it", metadata: ["link": "\(target.address)", "reason": "\(error)"])
     reason.withLock { $0 = error.message }
-    broker = nil
     for session in sessions.values { session.detach() }
     reconnect()
   }
@@ -154,7 +157,6 @@ final class GatewayListener: @unchecked Sendable {
       "The broker is not reached; the gateway waits for it",
       metadata: ["link": "\(target.address)", "reason": "\(error)"])
     reason.withLock { $0 = error.message }
-    broker = nil
     reconnect()
   }
 
@@ -162,7 +164,7 @@ final class GatewayListener: @unchecked Sendable {
     guard phase != .closed else { return }
     eventLoop.assumeIsolated().scheduleTask(in: pause.next()) {
       guard self.phase != .closed else { return }
-      self.start(by: .now() + Self.patience).assumeIsolated().whenComplete { result in
+      self.start(by: self.eventLoop.now + Self.patience).assumeIsolated().whenComplete { result in
         self.reconnected(result)
       }
     }
@@ -178,7 +180,6 @@ final class GatewayListener: @unchecked Sendable {
     case .failure(let error):
       reason.withLock { $0 = BywayError(error).message }
       logger.debug("The broker is not reached", metadata: ["link": "\(target.address)", "reason": "\(error)"])
-      broker.take()?.close()
       reconnect()
     }
   }
@@ -204,7 +205,7 @@ final class GatewayListener: @unchecked Sendable {
     }
     guard presence != announcement, phase == .open, !isRepeating else { return }
     if case .present(let other) = presence, other != run {
-      guard let more = warnings.admit(at: .now()) else { return }
+      guard let more = warnings.admit(at: eventLoop.now) else { return }
       logger.warning(
         "Another gateway announces itself at the same topic: stop one of them",
         metadata: ["link": "\(target.address)", "times": "\(more + 1)"])
@@ -226,7 +227,7 @@ final class GatewayListener: @unchecked Sendable {
       connections.askForRoom()
       return refuse("the limit of connections is reached")
     }
-    switch openings.admit(name, at: .now()) {
+    switch openings.admit(name, at: eventLoop.now) {
     case .admitted: break
     case .replacing(let older): drop(older)
     case .refused: return refuse("too many sessions begin at once")
@@ -244,7 +245,7 @@ final class GatewayListener: @unchecked Sendable {
   }
 
   private func refuse(_ reason: String) -> GatewaySession? {
-    if let more = refusals.admit(at: .now()) {
+    if let more = refusals.admit(at: eventLoop.now) {
       logger.warning(
         "A session was refused",
         metadata: ["link": "\(target.address)", "reason": "\(reason)", "times": "\(more + 1)"])

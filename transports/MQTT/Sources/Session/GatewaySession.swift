@@ -29,7 +29,7 @@ final class GatewaySession: LineDriver.Delegate {
     self.topic = topic
     self.opened = opened
     self.ended = ended
-    driver = LineDriver(SessionLayer.listener(), address: address, on: eventLoop, logger: logger)
+    driver = LineDriver(SessionLayer.listener(at: eventLoop.now), address: address, on: eventLoop, logger: logger)
     driver.delegate = self
   }
 

@@ -13,13 +13,13 @@ enum SessionLayer {
     return configuration
   }
 
-  static func dialer() -> LineLayer {
-    LineLayer(.dialer, configuration: configuration, at: NIODeadline.now().uptimeNanoseconds)
+  static func dialer(at now: NIODeadline) -> LineLayer {
+    LineLayer(.dialer, configuration: configuration, at: now.uptimeNanoseconds)
   }
 
-  static func listener() -> LineLayer {
+  static func listener(at now: NIODeadline) -> LineLayer {
     LineLayer(
       .listener(incarnation: .random(in: 1 ... .max)), configuration: configuration,
-      at: NIODeadline.now().uptimeNanoseconds)
+      at: now.uptimeNanoseconds)
   }
 }

@@ -21,6 +21,7 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
 
   private let target: MQTTTarget
   private let settings: BrokerSettings
+  private let access: BrokerAccess
   private let name: SessionName
   private let driver: LineDriver
   private let logger: Logger
@@ -35,19 +36,23 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
   /// The run of the gateway that the session is with.
   private var run: SessionName?
   private var absence: Scheduled<Void>?
-  private var pause = ReconnectPause()
+  private(set) var pause = ReconnectPause()
   private var isOver = false
   private(set) var unavailableReason: String?
 
   private var eventLoop: any EventLoop { driver.eventLoop }
 
-  init(_ target: MQTTTarget, on eventLoop: any EventLoop, context: LinkContext) throws {
+  init(
+    _ target: MQTTTarget, on eventLoop: any EventLoop, over access: BrokerAccess = .library, context: LinkContext
+  ) throws {
     self.target = target
+    self.access = access
     name = .random()
     settings = try target.settings(clientID: "byway-\(name.description.prefix(16))")
     logger = context.logger
     peer = context.peer
-    driver = LineDriver(SessionLayer.dialer(), address: target.address, on: eventLoop, logger: context.logger)
+    driver = LineDriver(
+      SessionLayer.dialer(at: eventLoop.now), address: target.address, on: eventLoop, logger: context.logger)
   }
 
   // MARK: Opening
@@ -59,7 +64,7 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
       self.announced = announced
       if self.presence != nil { announced.succeed() }
       let timeout = self.eventLoop.assumeIsolated().scheduleTask(
-        deadline: min(deadline, .now() + Self.announcementLimit)
+        deadline: min(deadline, self.eventLoop.now + Self.announcementLimit)
       ) { announced.succeed() }
       return announced.futureResult.always { _ in timeout.cancel() }
     }.flatMapThrowing {
@@ -92,14 +97,13 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
 
   /// Gives up before the session is open.
   func abandon() {
-    isOver = true
     broker.take()?.close()
   }
 
   private func connect(by deadline: NIODeadline) -> EventLoopFuture<BrokerConnection> {
     presence = nil
     let broker = BrokerConnection(
-      on: eventLoop, received: { self.received($0) }, ended: { self.brokerLost($0) })
+      on: eventLoop, over: access, received: { self.received($0) }, ended: { self.brokerLost($0) })
     self.broker = broker
     let (target, topics, name) = (target, target.topics, name)
     return broker.open(settings, by: deadline).flatMapErrorThrowing { throw MQTTFailure.connecting(to: target, $0) }
@@ -205,15 +209,15 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
     guard !isOver else { return }
     eventLoop.assumeIsolated().scheduleTask(in: pause.next()) {
       guard !self.isOver else { return }
-      self.connect(by: .now() + Self.patience).assumeIsolated().whenComplete { result in
+      self.connect(by: self.eventLoop.now + Self.patience).assumeIsolated().whenComplete { result in
         self.reconnected(result)
       }
     }
   }
 
   private func reconnected(_ result: Result<BrokerConnection, any Error>) {
+    guard !isOver else { return }
     switch result {
-    case .success(let broker) where isOver: broker.close()
     case .success(let broker):
       logger.notice("The broker is reached again", metadata: ["link": "\(target.address)"])
       attach(to: broker)
