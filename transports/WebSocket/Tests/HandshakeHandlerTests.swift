@@ -259,11 +259,17 @@ import Testing
     let end = try End()
     let result = try accept(end)
     try end.receive(text)
+    end.before.holdsClose = true
     end.advance(9999)
-    #expect(end.channel.isActive && result.value == nil)
+    #expect(end.before.closes == 0 && result.value == nil)
     end.advance(1)
-    #expect(!end.channel.isActive && result.isFailed)
-    #expect(try end.sent() == "")
+    #expect(end.before.closes == 1 && result.isFailed)
+    // What comes until the connection has ended is ignored.
+    try end.receive(Self.request)
+    end.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    #expect(try end.sent() == "" && end.before.closes == 1)
+    end.before.holdsClose = false
+    end.channel.close(promise: nil)
   }
 
   @Test("a connection that ends or fails before the request is closed, and other events are passed on")

@@ -470,4 +470,50 @@ import Testing
       #expect(!end.channel.isActive && end.record.errors.isEmpty && end.record.isInactive)
     }
   }
+
+  @Test("a connection that ends without a word is an error, once")
+  func inactive() throws {
+    let end = try End(isClient: false)
+    try end.channel.pipeline.syncOperations.context(handlerType: WebSocketLink.self).close(promise: nil)
+    end.channel.embeddedEventLoop.run()
+    #expect(end.record.errors.count == 1 && end.record.isInactive)
+    #expect(end.record.errors.first?.message.contains("ended without a close frame") == true)
+  }
+
+  @Test("the end of a link is read although its owner reads no more")
+  func readsEnd() throws {
+    let end = try End(isClient: false)
+    let reads = ReadCounter()
+    try end.channel.pipeline.syncOperations.addHandler(reads, position: .first)
+    end.record.readsOn = false
+    try end.receive([0x82, 0x81, 0, 0, 0, 0, 1])
+    end.channel.close(promise: nil)
+    #expect(reads.count == 1 && end.channel.isActive)
+  }
+
+  @Test("a link that is closed again sends no second close frame, and a second full close does not wait")
+  func closesAgain() throws {
+    for (hasInputEnded, mode) in [(true, CloseMode.output), (true, .all), (false, .output), (false, .all)] {
+      let end = try End(isClient: true)
+      if hasInputEnded { try end.receive([0x88, 0]) }
+      var successes = 0
+      func close(_ mode: CloseMode) {
+        let promise = end.channel.eventLoop.makePromise(of: Void.self)
+        promise.futureResult.assumeIsolated().whenSuccess { successes += 1 }
+        end.channel.close(mode: mode, promise: promise)
+      }
+      close(mode)
+      #expect(try end.sent().prefix(2) == [0x88, 0x82] && end.channel.isActive)
+      close(.output)
+      #expect(try end.sent() == [] && end.channel.isActive && successes == (mode == .output ? 2 : 1))
+      #expect(throws: ChannelError.outputClosed) { try end.channel.writeAndFlush(ByteBuffer(bytes: [1])).wait() }
+      if mode == .output, !hasInputEnded {
+        end.channel.close(promise: nil)
+        #expect(try end.sent() == [] && end.channel.isActive)
+      }
+      close(.all)
+      end.channel.embeddedEventLoop.run()
+      #expect(!end.channel.isActive && successes == 3 && end.record.errors.isEmpty, "\(hasInputEnded) \(mode)")
+    }
+  }
 }

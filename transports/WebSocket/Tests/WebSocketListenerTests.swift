@@ -14,9 +14,9 @@ import TransportTestSupport
   private final class Below: Transport {
     let scheme = "tcp"
     let queue = ChannelQueue()
-    let counts = Mutex((applied: 0, stopped: 0, dialed: 0))
+    let counts = Mutex((checked: 0, applied: 0, stopped: 0, dialed: 0))
 
-    func check(_ address: LinkAddress) throws {}
+    func check(_ address: LinkAddress) throws { counts.withLock { $0.checked += 1 } }
     func audience(of address: LinkAddress) -> Audience { .anyone }
     var crossesNetwork: Bool { true }
 
@@ -83,6 +83,8 @@ import TransportTestSupport
       #expect(listening?.code == (isPrivate ? .invalidAddress : .linkUnavailable))
     }
     withExtendedLifetime(unused) {}
+    try transport.check(LinkAddress("ws://127.0.0.1/a"))
+    #expect(below.counts.withLock(\.checked) == 1)
   }
 
   @Test("the options of an address are those of the connection below that it passes on, and its own")
