@@ -184,6 +184,10 @@ import Testing
     broker.loseWithoutWill(client)
     broker.advance(300)
     #expect(broker.clients.count == 1 && broker.published.count == count + 1)
+    // Neither after one that has forgotten all.
+    broker.restart()
+    broker.advance(300)
+    #expect(broker.clients.count == 1 && broker.published.count == count + 2)
     finish(listener)
   }
 
@@ -357,6 +361,8 @@ import Testing
     broker.publish([1, 2, 3], to: target.topics.up(names[65]))
     #expect(refusals().count == 1)
     broker.advance(1)
+    // The one that has begun since then is left.
+    #expect(listener.openings.count == 1)
     // There is room again, and the log has another line for the flood that follows.
     for _ in 0..<66 { broker.publish([1, 2, 3], to: target.topics.up(.random())) }
     broker.advance()

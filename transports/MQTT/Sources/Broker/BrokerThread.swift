@@ -110,7 +110,6 @@ final class BrokerThread: BrokerClient, @unchecked Sendable {
     }
     for command in left { Self.fail(command, end) }
     for promise in waiting.values { promise.fail(end) }
-    waiting = [:]
     handlers.ended(end)
   }
 

@@ -38,7 +38,7 @@ final class GatewayListener: @unchecked Sendable {
   private var phase = Phase.open
   private var broker: BrokerConnection?
   private var sessions: [SessionName: GatewaySession] = [:]
-  private var openings = OpeningTable()
+  private(set) var openings = OpeningTable()
   private var refusals = SparseLog()
   private var warnings = SparseLog()
   private(set) var pause = ReconnectPause()

@@ -75,7 +75,6 @@ final class GatewaySession: LineDriver.Delegate {
   func sessionEnded(_ end: SessionEnd) -> EventLoopFuture<Void> {
     let eventLoop = driver.eventLoop
     guard !isOver else { return eventLoop.makeSucceededVoidFuture() }
-    isOver = true
     switch end {
     case .finished, .abortedHere: break
     default: session?.ended(MQTTFailure.ended(end, on: driver.address))

@@ -3,7 +3,7 @@ import NIOCore
 
 /// The settings of the line layer over a broker.
 enum SessionLayer {
-  private static var configuration: LineLayerConfiguration {
+  static var configuration: LineLayerConfiguration {
     var configuration = LineLayerConfiguration.defaults
     configuration.largestPayload = 8 << 10
     // It limits what one session leaves in a broker whose reader is slow.
