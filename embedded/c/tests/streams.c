@@ -72,6 +72,10 @@ static size_t service(struct byway *b, enum byway_event event, const uint8_t *by
     break;
   case BYWAY_GONE:
     work[number].gone++;
+    if (work[1].kind == 'a' && number != 1) {
+      byway_select(b, 1);
+      byway_send(b, "gone", 4);
+    }
     break;
   }
   return 0;
@@ -452,6 +456,16 @@ static void answers_another(void) {
   pass_for(100);
   expect_text("which is answered later", of(0), ANSWER);
   expect_text("and the stream of the other goes on", of(1), ANSWER ANSWER);
+  begin();
+  ask(0, "/events");
+  ask(1, "/all");
+  pass_for(50);
+  byway_select(&server, 1);
+  expect("one that goes on", byway_answering(&server));
+  say("\x20", 1);
+  pass_for(100);
+  expect("learns of the end of the other", strstr(of(1), "4\r\ngone\r\n") != NULL);
+  expect("and is not ended in its place", !strstr(of(1), "<") && strstr(of(0), "<ABORT>"));
 }
 
 /* A client that knows no streams has one request at a time. */
