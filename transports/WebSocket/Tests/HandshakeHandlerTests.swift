@@ -272,6 +272,19 @@ import Testing
     end.channel.close(promise: nil)
   }
 
+  @Test("the ten seconds for a request do not begin again with each piece of it")
+  func trickle() throws {
+    let end = try End()
+    let result = try accept(end)
+    for piece in ["GET /a HTTP/1.1\r\n", "Host: h\r\n", "Upgrade: websocket\r\n"] {
+      end.advance(3333)
+      try end.receive(piece)
+    }
+    #expect(end.before.closes == 0 && result.value == nil)
+    end.advance(1)
+    #expect(end.before.closes == 1 && result.isFailed)
+  }
+
   @Test("a connection that ends or fails before the request is closed, and other events are passed on")
   func endsEarly() throws {
     let half = try End()
