@@ -182,7 +182,11 @@ import Testing
     }
     #expect(error?.message.contains("no folder for the program") == true, "\(error?.message ?? "")")
     let command = try PushCommand.parse(["exec:sh?shell=sh", "--program", "/dev/null", "--to", "/tmp/x\ntouch y"])
-    let usage = await #expect(throws: CommandFailure.self) { try await command.run() }
+    let usage = await #expect(throws: CommandFailure.self) {
+      try await CommandContext.$transports.withValue(TransportRegistry([ExecTransport()])) {
+        try await command.run()
+      }
+    }
     #expect(usage?.status == .usage && usage?.message.hasPrefix("--to /tmp/x") == true, "\(usage?.message ?? "")")
   }
 
