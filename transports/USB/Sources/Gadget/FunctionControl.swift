@@ -17,7 +17,8 @@ final class FunctionControl: Sendable {
   /// Opens the endpoint and describes the function.
   init(_ folder: String) throws(SystemError) {
     self.folder = folder
-    descriptor = try Descriptor.open("\(folder)/ep0", O_RDWR | O_NONBLOCK)
+    // A file that is a terminal must not become the terminal of this process, which a hang-up would end.
+    descriptor = try Descriptor.open("\(folder)/ep0", O_RDWR | O_NONBLOCK | O_NOCTTY)
     do throws(SystemError) {
       try Descriptor.write(FunctionDescriptors.descriptors, to: descriptor)
       try Descriptor.write(FunctionDescriptors.strings, to: descriptor)
