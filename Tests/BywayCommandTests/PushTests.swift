@@ -173,6 +173,15 @@ import Testing
     #expect(folder.names == ["program"])
   }
 
+  private static func failure(ofCopyTo path: String) async throws -> CommandFailure? {
+    let command = try PushCommand.parse(["exec:sh?shell=sh", "--program", "/dev/null", "--to", path])
+    return await #expect(throws: CommandFailure.self) {
+      try await CommandContext.$transports.withValue(TransportRegistry([ExecTransport()])) {
+        try await command.run()
+      }
+    }
+  }
+
   @Test("a path that a terminal would obey, or that has several lines, is refused")
   func hostilePath() async throws {
     let shell = LocalShell()
@@ -181,13 +190,13 @@ import Testing
       try await Self.copy(ProgramFile(bytes: Self.noise(10)), to: nil, shell) { _ in }
     }
     #expect(error?.message.contains("no folder for the program") == true, "\(error?.message ?? "")")
-    let command = try PushCommand.parse(["exec:sh?shell=sh", "--program", "/dev/null", "--to", "/tmp/x\ntouch y"])
-    let usage = await #expect(throws: CommandFailure.self) {
-      try await CommandContext.$transports.withValue(TransportRegistry([ExecTransport()])) {
-        try await command.run()
-      }
+    let longest = "/" + String(repeating: "p", count: 499)
+    for path in ["/tmp/x\ntouch y", "/tmp/\u{1B}[31m", "tmp/x", "/tmp/", longest + "p"] {
+      let usage = try await Self.failure(ofCopyTo: path)
+      #expect(usage?.status == .usage && usage?.message.hasPrefix("--to ") == true, "\(usage?.message ?? "")")
     }
-    #expect(usage?.status == .usage && usage?.message.hasPrefix("--to /tmp/x") == true, "\(usage?.message ?? "")")
+    // The path is right, and the program is empty.
+    #expect(try await Self.failure(ofCopyTo: longest)?.status == .noInput)
   }
 
   @Test(
