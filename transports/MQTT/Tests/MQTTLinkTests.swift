@@ -53,6 +53,13 @@ import TransportTestSupport
     try LinkAddress("mqtt://127.0.0.1:\(broker.port)/\(topic)")
   }
 
+  /// Starts a broker, and a gateway that listens there.
+  private func gateway() async throws -> (broker: MosquittoServer, address: LinkAddress, listener: any Listener) {
+    let broker = try await MosquittoServer(in: folder)
+    let address = try address(broker)
+    return (broker, address, try await transport.listen(on: address, context: .test()))
+  }
+
   /// Returns both ends of a link.
   private func link(_ listener: any Listener, _ address: LinkAddress) async throws -> (any Channel, any Channel) {
     async let accepted = nextChannel(of: listener)
@@ -149,10 +156,8 @@ import TransportTestSupport
 
   @Test("a gateway that is being stopped finishes its sessions and accepts no others")
   func leaving() async throws {
-    let broker = try await MosquittoServer(in: folder)
-    let address = try address(broker)
+    let (broker, address, listener) = try await gateway()
     let topics = try MQTTTarget(address).topics
-    let listener = try await transport.listen(on: address, context: .test())
     let (dialed, accepted) = try await link(listener, address)
     let watcher = try await Publisher(try MQTTTarget(address))
     try await watcher.subscribe(to: topics.gateway)
@@ -174,9 +179,7 @@ import TransportTestSupport
 
   @Test("many users share a gateway, each with a session of its own")
   func users() async throws {
-    let broker = try await MosquittoServer(in: folder)
-    let address = try address(broker)
-    let listener = try await transport.listen(on: address, context: .test())
+    let (broker, address, listener) = try await gateway()
     var links: [(any Channel, any Channel)] = []
     for _ in 0..<5 { links.append(try await link(listener, address)) }
     for (number, (dialed, accepted)) in links.enumerated() {
@@ -190,9 +193,7 @@ import TransportTestSupport
 
   @Test("a link survives that its broker is killed and started again")
   func restart() async throws {
-    let broker = try await MosquittoServer(in: folder)
-    let address = try address(broker)
-    let listener = try await transport.listen(on: address, context: .test())
+    let (broker, address, listener) = try await gateway()
     let (dialed, accepted) = try await link(listener, address)
     try await pass("before", from: dialed, to: accepted)
     let arrived = try await accepted.receiving(count: 1 << 20, limit: .seconds(30))
@@ -209,9 +210,7 @@ import TransportTestSupport
 
   @Test("a gateway that was replaced ends the sessions of its users at once")
   func replaced() async throws {
-    let broker = try await MosquittoServer(in: folder)
-    let address = try address(broker)
-    let listener = try await transport.listen(on: address, context: .test())
+    let (broker, address, listener) = try await gateway()
     let (dialed, accepted) = try await link(listener, address)
     let ended = try await dialed.receiving(limit: .seconds(20))
     let publisher = try await Publisher(try MQTTTarget(address))
@@ -227,10 +226,8 @@ import TransportTestSupport
 
   @Test("a gateway repeats an announcement that another program has cleared, and its users stay")
   func cleared() async throws {
-    let broker = try await MosquittoServer(in: folder)
-    let address = try address(broker)
+    let (broker, address, listener) = try await gateway()
     let topics = try MQTTTarget(address).topics
-    let listener = try await transport.listen(on: address, context: .test())
     let (dialed, accepted) = try await link(listener, address)
     let publisher = try await Publisher(try MQTTTarget(address))
     try await publisher.subscribe(to: topics.gateway)
@@ -250,10 +247,8 @@ import TransportTestSupport
 
   @Test("a session whose gateway has left the broker ends when the gateway does not come back")
   func left() async throws {
-    let broker = try await MosquittoServer(in: folder)
-    let address = try address(broker)
+    let (broker, address, listener) = try await gateway()
     let topics = try MQTTTarget(address).topics
-    let listener = try await transport.listen(on: address, context: .test())
     let (dialed, accepted) = try await link(listener, address)
     let publisher = try await Publisher(try MQTTTarget(address))
     // The gateway would repeat an announcement that was cleared, but not while it is being stopped.
@@ -451,10 +446,8 @@ import TransportTestSupport
 
   @Test("a flood of openings leaves a gateway usable")
   func flood() async throws {
-    let broker = try await MosquittoServer(in: folder)
-    let address = try address(broker)
+    let (broker, address, listener) = try await gateway()
     let topics = try MQTTTarget(address).topics
-    let listener = try await transport.listen(on: address, context: .test())
     let publisher = try await Publisher(try MQTTTarget(address))
     for _ in 0..<500 { try await publisher.publish([1, 2, 3], to: topics.up(.random())) }
     // A user repeats its opening until there is room.
