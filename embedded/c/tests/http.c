@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 (see LICENSE at the top of this repository) */
 
 /* The server of byway.h against a peer of the line, in virtual time. Each test is a function, and each of them begins a session. */
+#include "expect.h"
 #include "pair.h"
 
 #include <stdio.h>
 
-static int passed, failed;
 static uint32_t session = 1;
 
 /* What the service was told, one letter an event, and what it does. */
@@ -90,17 +90,6 @@ static void tell(const char *text) {
   say(text, strlen(text));
   pass_for(400);
 }
-
-static void expect_text(const char *name, const char *value, const char *expected) {
-  if (!strcmp(value, expected)) {
-    passed++;
-  } else {
-    failed++;
-    printf("FAILED: %s\n  expected %s\n  not      %s\n", name, expected, value);
-  }
-}
-
-static void expect(const char *name, int holds) { expect_text(name, holds ? "true" : "false", "true"); }
 
 #define HELLO "HTTP/1.1 200 \r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello"
 #define HELLO_LAST "HTTP/1.1 200 \r\nContent-Type: text/plain\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 (see LICENSE at the top of this repository) */
 
 /* The streams of the server of byway.h against a peer of the line, in virtual time: section 13 of docs/wire-protocol.md. */
+#include "expect.h"
 #include "pair.h"
 
 #include <stdio.h>
@@ -11,19 +12,7 @@
 
 enum { STREAMS = BYWAY_LINE_STREAMS, CREDIT = 64 * BYWAY_LINE_CREDIT };
 
-static int passed, failed;
 static uint32_t session = 1;
-
-static void expect_text(const char *name, const char *value, const char *expected) {
-  if (!strcmp(value, expected)) {
-    passed++;
-  } else {
-    failed++;
-    printf("FAILED: %s\n  expected %s\n  not      %s\n", name, expected, value);
-  }
-}
-
-static void expect(const char *name, int holds) { expect_text(name, holds ? "true" : "false", "true"); }
 
 /* ---- The service ---- */
 
