@@ -95,10 +95,7 @@ import TransportTestSupport
   func blockedClose() async throws {
     let far = try LingeringEnd(seconds: 60)
     let thread = MediumThread()
-    let channel = try await LineMedium(far.takeNear(), .messages(limit: 4095, loss: []), name: "test").open(
-      on: MultiThreadedEventLoopGroup.singleton, to: nil, thread: thread, logger: log.logger)
-    channel.writeAndFlush(ByteBuffer(repeating: 1, count: 1 << 20), promise: nil)
-    #expect(try await eventually { far.isFull })
+    let channel = try await openFull(far, thread)
     channel.close(promise: nil)
     let isOver = try await eventually(within: .seconds(30)) { thread.isOver }
     #expect(isOver)
@@ -108,10 +105,7 @@ import TransportTestSupport
   func exit() async throws {
     let far = try LingeringEnd(seconds: 60)
     let thread = MediumThread()
-    let channel = try await LineMedium(far.takeNear(), .messages(limit: 4095, loss: []), name: "test").open(
-      on: MultiThreadedEventLoopGroup.singleton, to: nil, thread: thread, logger: log.logger)
-    channel.writeAndFlush(ByteBuffer(repeating: 1, count: 1 << 20), promise: nil)
-    #expect(try await eventually { far.isFull })
+    let channel = try await openFull(far, thread)
     try await NIOThreadPool.singleton.runIfActive { MediumThread.finish([thread]) }
     #expect(thread.isOver)
     try await ended(channel)
@@ -175,6 +169,15 @@ import TransportTestSupport
   private func open(_ far: FarEnd, limit: Int = 4095, loss: Set<CInt> = []) async throws -> any Channel {
     try await LineMedium(far.takeNear(), .messages(limit: limit, loss: loss), name: "test").open(
       on: MultiThreadedEventLoopGroup.singleton, logger: log.logger)
+  }
+
+  /// Opens a medium whose close blocks, and fills it.
+  private func openFull(_ far: LingeringEnd, _ thread: MediumThread) async throws -> any Channel {
+    let channel = try await LineMedium(far.takeNear(), .messages(limit: 4095, loss: []), name: "test").open(
+      on: MultiThreadedEventLoopGroup.singleton, to: nil, thread: thread, logger: log.logger)
+    channel.writeAndFlush(ByteBuffer(repeating: 1, count: 1 << 20), promise: nil)
+    #expect(try await eventually { far.isFull })
+    return channel
   }
 
   private func ended(_ channel: any Channel) async throws {

@@ -1,5 +1,6 @@
 import Byway
 import Glibc
+import Logging
 import NIOCore
 import NIOEmbedded
 import TestTools
@@ -46,6 +47,14 @@ final class VirtualBroker: @unchecked Sendable {
         if logsIn { loop.execute { client.handlers?.opened(self.messageLimit) } }
         return client
       })
+  }
+
+  /// Returns what a link has at this broker.
+  /// - Parameter log: the record of its log; `nil` to drop that.
+  func context(_ log: LogRecord? = nil, connections: Int = .max) -> LinkContext {
+    LinkContext(
+      group: loop, logger: log?.logger ?? Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() },
+      deadline: .distantFuture, connections: ConnectionLimit(connections))
   }
 
   /// Lets time pass.

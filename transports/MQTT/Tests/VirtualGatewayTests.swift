@@ -1,5 +1,4 @@
 import Byway
-import Logging
 import NIOCore
 import NIOEmbedded
 import TestTools
@@ -20,9 +19,8 @@ import Testing
   }
 
   private func gateway(connections: Int = .max) throws -> GatewayListener {
-    let context = LinkContext(
-      group: broker.loop, logger: log.logger, deadline: .distantFuture, connections: ConnectionLimit(connections))
-    return try GatewayListener(target, on: broker.loop, over: broker.access, context: context)
+    try GatewayListener(
+      target, on: broker.loop, over: broker.access, context: broker.context(log, connections: connections))
   }
 
   private func start(_ listener: GatewayListener, seconds: Int64 = 10) -> Outcome<Void> {
@@ -32,11 +30,7 @@ import Testing
   }
 
   private func user() throws -> UserSession {
-    try UserSession(
-      target, on: broker.loop, over: broker.access,
-      context: LinkContext(
-        group: broker.loop, logger: .init(label: "user", factory: { _ in SwiftLogNoOpLogHandler() }),
-        deadline: .distantFuture))
+    try UserSession(target, on: broker.loop, over: broker.access, context: broker.context())
   }
 
   private func open(_ session: UserSession) -> Outcome<any Channel> {

@@ -1,5 +1,4 @@
 import Byway
-import Logging
 import NIOCore
 import NIOEmbedded
 import TestTools
@@ -20,16 +19,8 @@ import TransportTestSupport
     target = try MQTTTarget(address)
   }
 
-  private func context() -> LinkContext {
-    LinkContext(group: broker.loop, logger: log.logger, deadline: .distantFuture)
-  }
-
   private func gateway() throws -> GatewayListener {
-    let listener = try GatewayListener(
-      target, on: broker.loop, over: broker.access,
-      context: LinkContext(
-        group: broker.loop, logger: .init(label: "gateway", factory: { _ in SwiftLogNoOpLogHandler() }),
-        deadline: .distantFuture))
+    let listener = try GatewayListener(target, on: broker.loop, over: broker.access, context: broker.context())
     let start = Outcome(listener.start(by: broker.loop.now + .seconds(10)))
     broker.advance(2000)
     #expect(start.value != nil, "\(start.failure as Any)")
@@ -37,7 +28,7 @@ import TransportTestSupport
   }
 
   private func user() throws -> UserSession {
-    try UserSession(target, on: broker.loop, over: broker.access, context: context())
+    try UserSession(target, on: broker.loop, over: broker.access, context: broker.context(log))
   }
 
   private func reach(_ session: UserSession, seconds: Int64 = 10) -> Outcome<Void> {
@@ -51,6 +42,12 @@ import TransportTestSupport
     let opened = Outcome(session.open(by: broker.loop.now + .seconds(10)))
     broker.advance(500)
     return try #require(opened.value, "\(opened.failure as Any)")
+  }
+
+  private func abandon(_ session: UserSession) {
+    session.abandon()
+    broker.advance()
+    #expect(broker.clients.isEmpty)
   }
 
   private func announce(_ presence: Presence) {
@@ -67,9 +64,7 @@ import TransportTestSupport
     #expect(outcome.result == nil)
     broker.advance(1)
     #expect(outcome.error?.diagnosis?.fault == .noGateway)
-    session.abandon()
-    broker.advance()
-    #expect(broker.clients.isEmpty)
+    abandon(session)
   }
 
   @Test("an announcement that comes later is enough")
@@ -80,9 +75,7 @@ import TransportTestSupport
     announce(.present(.random()))
     broker.advance()
     #expect(outcome.value != nil)
-    session.abandon()
-    broker.advance()
-    #expect(broker.clients.isEmpty)
+    abandon(session)
   }
 
   @Test("a broker that is lost before the announcement ends the attempt at once")
