@@ -70,12 +70,12 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
   }
 
   /// Keeps the session of a device, which may carry its user's data, from another device.
-  private func endSession(ofOtherThan newcomer: String?) {
-    defer { peer = newcomer }
-    guard let peer, peer != newcomer, driver.layer.hasSession else { return }
+  private func endSession(ofOtherThan device: String?) {
+    defer { peer = device }
+    guard let peer, peer != device, driver.layer.hasSession else { return }
     logger.notice(
       "Another device has connected; the session of the previous one ends",
-      metadata: ["link": "\(driver.address)", "device": "\(newcomer ?? "unknown")"])
+      metadata: ["link": "\(driver.address)", "device": "\(device ?? "unknown")"])
     driver.abort()
   }
 

@@ -19,14 +19,12 @@ public struct LineMedium: Sendable {
     case messages(limit: Int, loss: Set<CInt>)
   }
 
-  /// The descriptor of the medium.
-  public let descriptor: CInt
-  /// The unit of the medium.
-  public let kind: Kind
+  package let descriptor: CInt
+  package let kind: Kind
   /// The medium in log messages.
-  public let name: String
+  package let name: String
   /// The device at the other end, if the medium tells one from another: the session of a device continues only over lines to that device.
-  package let peer: String?
+  package var peer: String?
 
   /// Creates a medium of an open descriptor. It does not own it before ``open(on:to:logger:)``.
   /// - Parameters:
@@ -34,11 +32,6 @@ public struct LineMedium: Sendable {
   ///   - kind: the unit of the medium.
   ///   - name: the medium in log messages.
   public init(_ descriptor: CInt, _ kind: Kind, name: String) {
-    self.init(descriptor, kind, name: name, peer: nil)
-  }
-
-  package init(_ descriptor: CInt, _ kind: Kind, name: String, peer: String?) {
-    self.peer = peer
     self.descriptor = descriptor
     self.kind = kind
     self.name = name

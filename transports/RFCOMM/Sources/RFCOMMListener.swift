@@ -210,7 +210,8 @@ final class RFCOMMListener: Sendable {
       return
     }
     logger.debug("A device has connected", metadata: ["link": "\(place.address)", "device": "\(device)"])
-    let medium = LineMedium(connection, .bytes, name: "\(device)", peer: "\(device)")
+    var medium = LineMedium(connection, .bytes, name: "\(device)")
+    medium.peer = "\(device)"
     Task {
       do {
         let channel = try await medium.open(on: eventLoop, to: queue, logger: logger)
