@@ -24,6 +24,8 @@ enum RFCOMMFailure: DeviceFailure {
   case noPermission(RFCOMMPlace)
   /// A system call does not return.
   case kernelStuck
+  /// More connections at once than are allowed.
+  case tooMany
   case unusable(RFCOMMPlace, String)
 
   init(
@@ -74,7 +76,8 @@ enum RFCOMMFailure: DeviceFailure {
   var isAbsence: Bool {
     switch self {
     case .noController, .isOff, .isHidden, .noAnswer, .nobodyListens: true
-    case .noModule, .refused, .isOwnAddress, .isConnected, .inUse, .noPermission, .kernelStuck, .unusable: false
+    case .noModule, .refused, .isOwnAddress, .isConnected, .inUse, .noPermission, .kernelStuck, .tooMany, .unusable:
+      false
     }
   }
 
@@ -108,6 +111,8 @@ enum RFCOMMFailure: DeviceFailure {
       "Permission denied on \(place.address.place): the system does not let this program open Bluetooth sockets."
     case .kernelStuck:
       "The kernel's Bluetooth does not return from a call: look for the reason with \"dmesg\", and restart this machine."
+    case .tooMany:
+      "\(Dialing.limit) connections over Bluetooth are being opened already: try again when one of them is open."
     case .unusable(let place, let reason):
       "\(place.address.place) cannot be used as a link: \(reason)."
     }
@@ -120,7 +125,7 @@ enum RFCOMMFailure: DeviceFailure {
     case .noAnswer, .kernelStuck: .noAnswer
     case .nobodyListens: .nobodyListens
     case .refused: .badSettings
-    case .isConnected, .inUse: .inUse
+    case .isConnected, .inUse, .tooMany: .inUse
     case .noPermission: .noPermission
     case .unusable: .notConnected
     }

@@ -92,8 +92,11 @@ public struct RFCOMMTransport: Transport {
     } catch let error as SystemError {
       throw RFCOMMFailure(
         connecting: place, to: device, error, on: controllers, expecting: context.peer)
-    } catch is Dialing.Stuck {
-      throw RFCOMMFailure.kernelStuck
+    } catch let failure as Dialing.Failure {
+      switch failure {
+      case .stuck: throw RFCOMMFailure.kernelStuck
+      case .busy: throw RFCOMMFailure.tooMany
+      }
     }
   }
 }

@@ -262,7 +262,7 @@ import TransportTestSupport
     }
     let (closed, opened) = (gate[0], late[0])
     for number in 0..<Dialing.limit {
-      await #expect(throws: Dialing.Stuck.self) {
+      await #expect(throws: Dialing.Failure.stuck) {
         _ = try await dialing.open(on: loop, by: .now()) { () throws(SystemError) in
           var byte: UInt8 = 0
           read(closed, &byte, 1)
@@ -270,7 +270,7 @@ import TransportTestSupport
         }
       }
     }
-    await #expect(throws: Dialing.Stuck.self) {
+    await #expect(throws: Dialing.Failure.stuck) {
       _ = try await dialing.open(on: loop, by: .now() + .seconds(600)) { () throws(SystemError) in -1 }
     }
     close(gate[1])
@@ -289,6 +289,36 @@ import TransportTestSupport
     for descriptor in [closed, peer] { close(descriptor) }
     #expect(
       RFCOMMFailure.kernelStuck.message.contains("dmesg") && RFCOMMFailure.kernelStuck.diagnosis.fault == .noAnswer)
+  }
+
+  @Test("the seventeenth connection at once is told to wait, if no call is overdue")
+  func busy() async throws {
+    let dialing = Dialing({ (run) throws(SystemError) in try KernelBluetooth().startThread(run) })
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let gate = try Wakeup()
+    let opened = (0..<Dialing.limit).map { _ in
+      Task {
+        try await dialing.open(on: loop, by: .now() + .seconds(60)) { () throws(SystemError) in
+          var ready = pollfd(fd: gate.reading, events: Int16(POLLIN), revents: 0)
+          poll(&ready, 1, 60_000)
+          return 4711
+        }
+      }
+    }
+    let isRefused = try await eventually {
+      do {
+        _ = try await dialing.open(on: loop, by: .now() + .seconds(60)) { () throws(SystemError) in 4711 }
+        return false
+      } catch {
+        return error as? Dialing.Failure == .busy
+      }
+    }
+    #expect(isRefused)
+    gate.wake()
+    for task in opened { #expect(try await task.value == 4711) }
+    let again = try await dialing.open(on: loop, by: .now() + .seconds(60)) { () throws(SystemError) in 4711 }
+    #expect(again == 4711)
+    #expect(RFCOMMFailure.tooMany.message.contains("try again") && RFCOMMFailure.tooMany.diagnosis.fault == .inUse)
   }
 
   /// Opens a link with the line layer on both ends.
