@@ -81,6 +81,8 @@ package struct Conformance: Sendable {
     turn(at: now)
   }
 
+  /// Whether the options select no check.
+  package var isEmpty: Bool { report.count == 0 }
   package var isOver: Bool { if case .over = stage { true } else { false } }
   package var hasPassed: Bool { isOver && report.failures == 0 }
 

@@ -39,8 +39,9 @@ import Testing
     let gateway = try ChildProcess(
       BywayProcess.command(),
       ["gateway", "--link", "serial:\(folder["far"])?baud=57600", "--origin", "http://127.0.0.1:9"])
-    let result = try await conform("listen", "--only", "§9", baud: 57_600)
+    let result = try await conform("listen", "--only", "§4", baud: 57_600)
     #expect(result.exitCode == 0, "\(result.text)")
+    #expect(result.text.split(separator: "\n").filter { $0.hasPrefix("ok ") }.count > 3)
     await gateway.stop()
     await line.stop()
   }
@@ -53,6 +54,14 @@ import Testing
     let result = try await conform("dial", "--only", "opening × HELLO")
     #expect(result.exitCode == 0, "\(result.text)")
     await gateway.stop()
+  }
+
+  @Test("a text that no title contains is an error")
+  func noSuchCheck() async throws {
+    let result = try await conform("listen", "--only", "paragraph nine")
+    #expect(result.exitCode == 64)
+    #expect(result.errorText.contains("\"paragraph nine\""), "\(result.errorText)")
+    #expect(!FileManager.default.fileExists(atPath: folder["tty"]))
   }
 
   @Test(

@@ -27,6 +27,11 @@ struct ConformanceRun {
     options.pause = ConformanceOptions.usualTolerance.duration.nanoseconds + Self.frameTime(at: baud)
     options.seed = .random(in: 0 ... .max)
     tester = try Conformance(Catalogue.standard(), options, at: MonotonicClock.now)
+    guard !tester.isEmpty else {
+      device.close()
+      throw CommandFailure(
+        .usage, "No check of this end has \"\(arguments.only)\" in its title: a run without --only prints all titles.")
+    }
   }
 
   /// Runs the checks. Blocks until they are over.
