@@ -3,7 +3,13 @@ extension LineLayer {
   ///
   /// Hand each frame to the line before asking for the next; while the line takes nothing, do not ask.
   package mutating func nextTransmit(at now: UInt64, into output: inout [UInt8]) -> Bool {
-    guard isLineUp, now >= pacer.readyAt, let frame = nextFrame(at: now) else { return false }
+    guard isLineUp else { return false }
+    guard now >= pacer.readyAt else {
+      // An answer may just have put that later.
+      wakesWhenReady = true
+      return false
+    }
+    guard let frame = nextFrame(at: now) else { return false }
     let start = output.count
     // Noise that arrived while the line was quiet must not spoil this frame.
     if needsDelimiter || now > lastTransmitAt + 50_000_000 { output.append(0) }

@@ -172,3 +172,50 @@ struct LineLayerConfigurationTests {
     #expect(refused { $0.acknowledgementDelay = .max } == .tooLarge("acknowledgementDelay", most: day))
   }
 }
+
+@Suite("Answers on a line that is slower than believed")
+struct SlowerLineTests {
+  private static let id = SessionID(session: 5, incarnation: 7)
+  private static let millisecond: UInt64 = 1_000_000
+
+  @Test("if an ANSWER shows that the line is slower, a POLL right after it is answered without another frame")
+  func wakes() throws {
+    var configuration = LineLayerConfiguration.defaults
+    configuration.bytesPerSecond = 5760
+    var layer = LineLayer(.listener(incarnation: 7), configuration: configuration, at: 0)
+    layer.receive(.open(version: 1, session: Self.id, largestPayload: 2048, window: 8192), at: 1)
+    layer.send([UInt8](repeating: 1, count: 20_000))
+    // Answers take 5 ms at first, and later 80 ms.
+    var answers: [(at: UInt64, token: UInt8)] = []
+    var isSlower = false
+    var now = Self.millisecond
+    while !isSlower, now < 20_000 * Self.millisecond {
+      now += Self.millisecond
+      layer.handleTimeout(at: now)
+      for case .poll(_, let token) in layer.sentFrames(at: now) {
+        answers.append((now + (now < 1000 * Self.millisecond ? 5 : 80) * Self.millisecond, token))
+      }
+      if let answer = answers.first, answer.at <= now {
+        answers.removeFirst()
+        let before = layer.pacer.adjusted
+        layer.receive(
+          .acknowledgement(
+            Acknowledgement(
+              answer: .init(token: answer.token, delay: 0), arrivals: .init(next: 0, runs: []), window: 8192)), at: now)
+        isSlower = layer.pacer.adjusted > before && layer.pacer.readyAt > now
+      }
+    }
+    #expect(isSlower)
+    // The timer for the frame before has fired.
+    layer.wakesWhenReady = false
+    layer.receive(.poll(session: 5, token: 99), at: now)
+    #expect(layer.sentFrames(at: now).isEmpty)
+    let deadline = try #require(layer.nextDeadline)
+    #expect(deadline == layer.pacer.readyAt)
+    layer.handleTimeout(at: deadline)
+    let isAnswered = layer.sentFrames(at: deadline).contains { frame in
+      if case .acknowledgement(let report) = frame { report.answer?.token == 99 } else { false }
+    }
+    #expect(isAnswered)
+  }
+}
