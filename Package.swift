@@ -240,7 +240,8 @@ let package = Package(
     .target(
       name: "BywayBrowserFiles", exclude: ["package.json"], resources: [.embedInCode("Site")], swiftSettings: small),
 
-    // The command.
+    // The command. What it shares with its daemons: a terminal, standard streams, failures with exit statuses.
+    source("BywayTerminal", ["Byway", "BywayLibC", "BywayPrimitives", nioCore], small),
     source(
       "BywayCommand",
       [
@@ -248,7 +249,8 @@ let package = Package(
         "BywayInterceptors", "BywayLibC", "BywayMetrics", "BywayPlugins", "BywayProxy", "BywayTLS", "BywayHTTPWire",
         "BywayLineConformance",
         "BywayLineDevices", "BywayLineEmulation", "BywayLineLayer", "BywayPrimitives", "BywayPrometheusText",
-        "BywayTLSInterception", coreMetrics, nioCore, nioPosix, nioSSL, httpTypes, logging, crypto, x509, asn1,
+        "BywayTLSInterception", "BywayTerminal", coreMetrics, nioCore, nioPosix, nioSSL, httpTypes, logging, crypto,
+        x509, asn1,
         argumentParser,
       ], small),
     .executableTarget(
@@ -551,7 +553,7 @@ let package = Package(
       "BywayCommandTests",
       [
         "Byway", "BywayCommand", "BywayDevices", "BywayLineEmulation", "BywayLineLayer", "BywayPlugins",
-        "BywayPrimitives", "TestPeers", "byway",
+        "BywayPrimitives", "BywayTerminal", "TestPeers", "byway",
         "LoopbackTransport", "ProcessTransport",
         "TCPTransport", "UnixTransport", "TestTools", nioCore, nioPosix, httpTypes, logging, argumentParser,
       ]),

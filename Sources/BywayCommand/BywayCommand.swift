@@ -1,6 +1,7 @@
 import ArgumentParser
 public import Byway
 import BywayLibC
+import BywayTerminal
 
 /// The `byway` command, for a custom `main` that adds transports:
 ///

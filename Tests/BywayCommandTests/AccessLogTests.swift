@@ -1,6 +1,7 @@
 import BywayGateway
 import BywayHTTPWire
 import BywayPrimitives
+import BywayTerminal
 import Foundation
 import Glibc
 import HTTPTypes

@@ -1,4 +1,5 @@
 import BywayLineLayer
+import BywayTerminal
 import NIOCore
 import Testing
 

@@ -1,3 +1,4 @@
+import BywayTerminal
 import Testing
 
 @testable import BywayCommand

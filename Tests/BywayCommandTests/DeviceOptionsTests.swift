@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayDevices
+import BywayTerminal
 import LoopbackTransport
 import TestTools
 import Testing

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayDevices
+import BywayTerminal
 import Logging
 import LoopbackTransport
 import Testing

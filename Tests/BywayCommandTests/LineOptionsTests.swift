@@ -1,4 +1,5 @@
 import BywayLineEmulation
+import BywayTerminal
 import Testing
 
 @testable import BywayCommand

@@ -1,4 +1,5 @@
 import Byway
+import BywayTerminal
 import TCPTransport
 import Testing
 import UnixTransport

@@ -1,5 +1,6 @@
 import Byway
 import BywayLineLayer
+import BywayTerminal
 import HTTPTypes
 import Logging
 import NIOCore

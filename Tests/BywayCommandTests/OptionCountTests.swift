@@ -1,4 +1,5 @@
 import ArgumentParser
+import BywayTerminal
 import Testing
 
 @testable import BywayCommand

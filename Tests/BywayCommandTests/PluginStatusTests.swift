@@ -1,4 +1,5 @@
 import BywayPrimitives
+import BywayTerminal
 import Foundation
 import NIOCore
 import TestPeers

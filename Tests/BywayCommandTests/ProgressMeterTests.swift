@@ -1,3 +1,4 @@
+import BywayTerminal
 import NIOCore
 import Testing
 

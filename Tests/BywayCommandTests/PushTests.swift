@@ -1,4 +1,5 @@
 import Byway
+import BywayTerminal
 import Foundation
 import Logging
 import NIOCore

@@ -1,4 +1,5 @@
 import BywayPrimitives
+import BywayTerminal
 import Testing
 
 @testable import BywayCommand

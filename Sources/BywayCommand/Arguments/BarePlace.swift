@@ -1,6 +1,7 @@
 import Byway
 import BywayLibC
 import BywayPrimitives
+import BywayTerminal
 
 /// A place without a scheme, as users write it for an address: `8080`, `127.0.0.1:8080` or `/run/app.sock`.
 enum BarePlace: Hashable {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Byway
 import BywayLibC
 import BywayPrimitives
+import BywayTerminal
 
 /// The link option of a command that opens one link.
 struct LinkOptions: ParsableArguments {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BywayTerminal
 
 /// A check for options that are given more than once but take one value. The parser would silently use the last value.
 enum OptionCount {

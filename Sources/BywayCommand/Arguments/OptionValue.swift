@@ -1,4 +1,5 @@
 import Byway
+import BywayTerminal
 
 /// Values of options that the parser leaves as text. Errors in them are reported with the option's name.
 enum OptionValue {

@@ -1,5 +1,6 @@
 import Byway
 import BywayGateway
+import BywayTerminal
 
 /// An origin as users write it: its address, or for `http` also `HOST:PORT`, or `PORT` of this machine.
 enum OriginArgument {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayTLS
+import BywayTerminal
 
 /// TLS with the one origin of a command: the certificates to trust, and the client certificate to present.
 struct PeerOptions: ParsableArguments {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BywayTerminal
 
 /// A number of bytes as users write it: `4096`, `64K`, `1M`, with units of 1024.
 struct Size: ExpressibleByArgument, Sendable, Hashable {

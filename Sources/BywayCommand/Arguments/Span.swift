@@ -1,4 +1,5 @@
 import ArgumentParser
+import BywayTerminal
 
 /// A duration as users write it: `5ms`, `1.5s`, `200us`, `2min`, or a number of seconds.
 struct Span: ExpressibleByArgument, Sendable, Hashable {

@@ -3,6 +3,7 @@ import Byway
 import BywayBrowserFiles
 import BywayLibC
 import BywayPrimitives
+import BywayTerminal
 import NIOCore
 
 /// `byway browser`

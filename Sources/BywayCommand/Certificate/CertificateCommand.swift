@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayTLSInterception
+import BywayTerminal
 
 /// `byway certificate`
 struct CertificateCommand: ParsableCommand {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Byway
 import BywayPrimitives
 import BywayTLSInterception
+import BywayTerminal
 import NIOCore
 
 /// The options for the files of certificates and keys.

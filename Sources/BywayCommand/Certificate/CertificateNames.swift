@@ -1,5 +1,6 @@
 import BywayHTTPWire
 import BywayTLSInterception
+import BywayTerminal
 
 /// The names in the certificate of a device.
 struct CertificateNames {

@@ -1,6 +1,7 @@
 import Byway
 import BywayLibC
 import BywayPrimitives
+import BywayTerminal
 import NIOCore
 
 /// The two files of a certificate: its own, which anyone may read, and the key's, which only its owner may.

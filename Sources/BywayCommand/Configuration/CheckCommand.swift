@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayProxy
+import BywayTerminal
 
 /// `byway check`
 struct CheckCommand: ParsableCommand {

@@ -1,3 +1,5 @@
+import BywayTerminal
+
 /// An error in a line of a file.
 struct ConfigurationFlaw: Error {
   let line: Int

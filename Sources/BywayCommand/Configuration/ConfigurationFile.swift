@@ -1,4 +1,5 @@
 import BywayPrimitives
+import BywayTerminal
 
 /// A file of `name = value` lines with the names of the long options. `#` begins a comment line, and `[kind name]` a section.
 struct ConfigurationFile: Sendable {

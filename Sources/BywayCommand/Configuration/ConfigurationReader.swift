@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayPrimitives
+import BywayTerminal
 
 /// A reader that turns a file's settings into a command, as if they had been given on its command line.
 struct ConfigurationReader<Command: DaemonCommand> {

@@ -1,3 +1,5 @@
+import BywayTerminal
+
 /// The places of a plan's options: a line of its file, or the command line.
 struct OptionPlaces: Sendable {
   private let file: ConfigurationFile?

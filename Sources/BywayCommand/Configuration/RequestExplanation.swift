@@ -5,6 +5,7 @@ import BywayInterceptors
 import BywayPlugins
 import BywayPrimitives
 import BywayProxy
+import BywayTerminal
 import HTTPTypes
 
 /// The way of a request through a configuration, as text: its interceptors in their order, the rules for its client, and its target.

@@ -1,6 +1,7 @@
 import Byway
 import BywayLibC
 import BywayPrimitives
+import BywayTerminal
 
 /// The folders with the control sockets of this user's daemons and of the system's. Each daemon has a folder with its name.
 enum ControlFolders {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BywayPrimitives
+import BywayTerminal
 
 /// `byway log-level`
 struct LogLevelCommand: AsyncParsableCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BywayPrimitives
+import BywayTerminal
 
 /// `byway reload`
 struct ReloadCommand: AsyncParsableCommand {

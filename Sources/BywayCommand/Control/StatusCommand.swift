@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayPrimitives
+import BywayTerminal
 
 /// `byway status`
 struct StatusCommand: AsyncParsableCommand {

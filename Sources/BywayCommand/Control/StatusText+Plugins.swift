@@ -1,4 +1,5 @@
 import BywayPrimitives
+import BywayTerminal
 
 extension StatusText {
   /// A plugin in one line.

@@ -1,6 +1,7 @@
 import Byway
 import BywayLineLayer
 import BywayPrimitives
+import BywayTerminal
 
 /// A daemon's status as text. Its source is the JSON, in which another version may have fewer or more members.
 struct StatusText {

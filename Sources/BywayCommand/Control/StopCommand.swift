@@ -1,5 +1,6 @@
 import ArgumentParser
 import BywayPrimitives
+import BywayTerminal
 
 /// `byway stop`
 struct StopCommand: AsyncParsableCommand {

@@ -4,6 +4,7 @@ import BywayLibC
 import BywayPlugins
 import BywayPrimitives
 import BywayProxy
+import BywayTerminal
 import Logging
 import NIOCore
 

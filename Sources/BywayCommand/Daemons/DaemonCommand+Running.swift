@@ -1,3 +1,5 @@
+import BywayTerminal
+
 extension DaemonCommand {
   /// Runs until the daemon ends or is stopped.
   func run() async throws {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BywayLibC
+import BywayTerminal
 
 /// The options for the whole process of a daemon, on the command line or before the first section of a file.
 struct DaemonOptions: ParsableArguments {

@@ -1,4 +1,5 @@
 import Byway
+import BywayTerminal
 
 extension DaemonPlan {
   private typealias PlacedLink = (section: String, link: OptionLink)

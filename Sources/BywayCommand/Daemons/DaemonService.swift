@@ -1,5 +1,6 @@
 import BywayLibC
 import BywayPrimitives
+import BywayTerminal
 import Logging
 
 /// A service as a process: it reports when it is ready, and acts on signals.

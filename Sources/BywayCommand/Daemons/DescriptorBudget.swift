@@ -1,6 +1,7 @@
 import Byway
 import BywayDevices
 import BywayLibC
+import BywayTerminal
 import NIOCore
 
 /// The division of the files that a daemon may have open.

@@ -3,6 +3,7 @@ import Byway
 import BywayDevices
 import BywayPrimitives
 import BywayProxy
+import BywayTerminal
 
 /// The devices that a proxy serves by name.
 struct DeviceOptions: ParsableArguments {

@@ -4,6 +4,7 @@ import BywayDevices
 import BywayGateway
 import BywayProxy
 import BywayTLS
+import BywayTerminal
 import Logging
 
 /// The options of a gateway, on the command line or in a file.

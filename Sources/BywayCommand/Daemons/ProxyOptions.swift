@@ -2,6 +2,7 @@ import ArgumentParser
 import Byway
 import BywayInterceptors
 import BywayProxy
+import BywayTerminal
 import Logging
 
 /// The options of a proxy, on the command line or in a file.

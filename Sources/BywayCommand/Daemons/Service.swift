@@ -1,3 +1,5 @@
+import BywayTerminal
+
 /// A service that runs until it is stopped.
 protocol Service: Sendable {
   /// The notices on standard error when it is ready.

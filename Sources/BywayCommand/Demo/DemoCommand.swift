@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayLibC
+import BywayTerminal
 import Logging
 
 /// `byway demo`

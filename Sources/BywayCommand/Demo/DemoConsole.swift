@@ -1,3 +1,4 @@
+import BywayTerminal
 import NIOCore
 
 /// The demo's console: it shows the state of the line while the demo runs, and acts on keys.

@@ -1,6 +1,7 @@
 import BywayInspector
 import BywayLineDevices
 import BywayLineEmulation
+import BywayTerminal
 import NIOCore
 import Synchronization
 

@@ -4,6 +4,7 @@ import BywayInspector
 import BywayInterceptors
 import BywayLineLayer
 import BywayProxy
+import BywayTerminal
 import Logging
 import NIOCore
 

@@ -1,3 +1,4 @@
+import BywayTerminal
 import NIOCore
 
 /// The current state of the demo's line, as one line of text.

@@ -1,5 +1,6 @@
 import Byway
 import BywayPrimitives
+import BywayTerminal
 import Crypto
 import HTTPTypes
 import NIOCore

@@ -1,5 +1,6 @@
 import Byway
 import BywayPrimitives
+import BywayTerminal
 import NIOCore
 
 /// An exchange as the demo shows it.

@@ -3,6 +3,7 @@ import Byway
 import BywayDoctor
 import BywayLibC
 import BywayPrimitives
+import BywayTerminal
 
 /// `byway doctor`
 struct DoctorCommand: AsyncParsableCommand {

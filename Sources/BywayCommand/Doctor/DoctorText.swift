@@ -1,6 +1,7 @@
 import Byway
 import BywayDoctor
 import BywayPrimitives
+import BywayTerminal
 
 /// A report as text.
 struct DoctorText {

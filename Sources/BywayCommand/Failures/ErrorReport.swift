@@ -2,6 +2,7 @@ import ArgumentParser
 import Byway
 import BywayLibC
 import BywayPrimitives
+import BywayTerminal
 
 /// The report of an error to the user: one line for each failure, and an exit status.
 struct ErrorReport {

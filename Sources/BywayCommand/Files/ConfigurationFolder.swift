@@ -1,6 +1,7 @@
 import Byway
 import BywayLibC
 import BywayPrimitives
+import BywayTerminal
 import NIOCore
 
 /// A folder of the user's settings, which no other user may write: below `$XDG_CONFIG_HOME/byway`, or `~/.config/byway`.

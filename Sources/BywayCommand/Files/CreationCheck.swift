@@ -1,5 +1,6 @@
 import BywayLibC
 import BywayPrimitives
+import BywayTerminal
 
 /// Checks whether a daemon can create a file or folder, without creating it.
 enum CreationCheck {

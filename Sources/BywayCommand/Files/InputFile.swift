@@ -1,6 +1,7 @@
 import Byway
 import BywayLibC
 import BywayPrimitives
+import BywayTerminal
 import NIOCore
 import NIOPosix
 

@@ -1,6 +1,7 @@
 import Byway
 import BywayLibC
 import BywayPrimitives
+import BywayTerminal
 import NIOCore
 
 /// The output for a response's body: standard output, or a file that gets its name only when it is complete.

@@ -1,5 +1,6 @@
 import BywayLibC
 import BywayPrimitives
+import BywayTerminal
 
 /// A folder that only its user can access.
 struct PrivateFolder: Sendable {

@@ -1,4 +1,5 @@
 import BywayPrimitives
+import BywayTerminal
 
 /// Readers of small files that users write.
 enum TextFile {

@@ -1,6 +1,7 @@
 import Byway
 import BywayInterceptors
 import BywayPlugins
+import BywayTerminal
 import Logging
 import Synchronization
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayInterceptors
+import BywayTerminal
 import Logging
 
 /// The options for the interceptors of a daemon; [docs/interceptors.md] describes each of them.

@@ -1,3 +1,5 @@
+import BywayTerminal
+
 /// The interceptors of a gateway or proxy in the order in which they get a request, by their names. A pure value.
 struct InterceptorOrder {
   /// The names of those that Byway has itself.

@@ -2,6 +2,7 @@ import Byway
 import BywayHTTPWire
 import BywayPlugins
 import BywayPrimitives
+import BywayTerminal
 import HTTPTypes
 
 /// A plugin as users write it: its link, with options of the plugin among those of the link.

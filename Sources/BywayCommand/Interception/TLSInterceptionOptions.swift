@@ -4,6 +4,7 @@ import BywayHTTPWire
 import BywayProxy
 import BywayTLS
 import BywayTLSInterception
+import BywayTerminal
 
 /// Options for the decryption of https at the proxy.
 struct TLSInterceptionOptions: ParsableArguments {

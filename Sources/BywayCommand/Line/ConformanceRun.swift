@@ -2,6 +2,7 @@ import BywayLineConformance
 import BywayLineDevices
 import BywayLineEmulation
 import BywayPrimitives
+import BywayTerminal
 
 /// A run of the conformance checks against a program on a device, in real time, which prints the results.
 struct ConformanceRun {

@@ -2,6 +2,7 @@ import ArgumentParser
 import BywayLineConformance
 import BywayLineDevices
 import BywayLineEmulation
+import BywayTerminal
 import NIOPosix
 
 /// `byway line`

@@ -3,6 +3,7 @@ import BywayLibC
 import BywayLineDevices
 import BywayLineEmulation
 import BywayPrimitives
+import BywayTerminal
 import NIOCore
 import NIOPosix
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BywayLineEmulation
+import BywayTerminal
 
 /// The properties and the faults of a line.
 struct LineOptions: ParsableArguments {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayTerminal
 import NIOCore
 
 /// `byway links`

@@ -1,6 +1,7 @@
 import Byway
 import BywayLibC
 import BywayPrimitives
+import BywayTerminal
 
 /// The names of links: lines of `name = address` in the user's `~/.config/byway/links` and the administrator's `/etc/byway/links`.
 /// If a name is in both, the user's counts.

@@ -1,5 +1,6 @@
 import BywayLibC
 import BywayPrimitives
+import BywayTerminal
 
 /// The output of an access log or an audit log: a file that is only appended to, or standard output.
 struct AccessLogFile {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Byway
 import BywayLibC
 import BywayPrimitives
+import BywayTerminal
 import NIOCore
 
 /// `byway manual`, for packaging.

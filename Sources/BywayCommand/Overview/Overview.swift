@@ -1,5 +1,6 @@
 import Byway
 import BywayPrimitives
+import BywayTerminal
 
 /// The state of this machine in at most ten lines: the daemons, the adapters, and commands that make sense now.
 struct Overview {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Byway
 import BywayLibC
 import BywayPrimitives
+import BywayTerminal
 
 extension RootCommand {
   /// Without arguments: what runs and is plugged in, in a terminal. A program that reads the output gets the help.

@@ -1,5 +1,6 @@
 import Byway
 import BywayPrimitives
+import BywayTerminal
 import NIOCore
 
 /// A series of round trips, one after another, each of which is reported when it ends.

@@ -1,4 +1,5 @@
 import Byway
+import BywayTerminal
 import NIOCore
 
 /// The statistics of a series of pings.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayTerminal
 
 /// `byway ports`
 struct PortsCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 import Byway
 import BywayInterceptors
 import BywayPrimitives
+import BywayTerminal
 import NIOCore
 
 /// The copy of a program to another machine, through its shell.

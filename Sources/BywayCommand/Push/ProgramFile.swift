@@ -1,4 +1,5 @@
 import BywayPrimitives
+import BywayTerminal
 import Crypto
 
 /// A program for another machine, with what its header says about the processor.

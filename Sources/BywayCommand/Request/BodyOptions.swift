@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayTerminal
 import HTTPTypes
 
 /// The options for the body of a request, with the names that curl uses.

@@ -1,5 +1,6 @@
 import Byway
 import BywayInterceptors
+import BywayTerminal
 
 /// A part of a form: `-F name=content` in curl's syntax.
 struct FormPart {

@@ -3,6 +3,7 @@ import Byway
 import BywayHTTPWire
 import BywayInterceptors
 import BywayPrimitives
+import BywayTerminal
 
 /// The options for the user's login at the origin.
 struct LoginOptions: ParsableArguments {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayTerminal
 
 /// The options for the output of a response and of facts about it, with the names that curl uses.
 struct OutputOptions: ParsableArguments {

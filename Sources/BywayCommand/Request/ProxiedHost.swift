@@ -1,6 +1,7 @@
 import Byway
 import BywayInterceptors
 import BywayPrimitives
+import BywayTerminal
 import HTTPTypes
 
 /// Sends a request through a proxy as it would go over the link itself, where any host means the gateway's origin. A proxy answers only

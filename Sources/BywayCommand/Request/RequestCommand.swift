@@ -4,6 +4,7 @@ import BywayHTTPWire
 import BywayInterceptors
 import BywayPrimitives
 import BywayTLS
+import BywayTerminal
 import NIOCore
 
 /// `byway request`

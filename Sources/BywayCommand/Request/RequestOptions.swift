@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayHTTPWire
+import BywayTerminal
 import HTTPTypes
 
 /// The options that make a request, with the names that curl uses.

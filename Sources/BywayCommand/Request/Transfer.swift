@@ -1,6 +1,7 @@
 import Byway
 import BywayDoctor
 import BywayPrimitives
+import BywayTerminal
 import HTTPTypes
 import NIOCore
 

@@ -1,5 +1,6 @@
 import Byway
 import BywayLibC
+import BywayTerminal
 
 /// A question to the user at the terminal.
 enum Confirmation {

@@ -1,6 +1,7 @@
 import Byway
 import BywayLibC
 import BywayPrimitives
+import BywayTerminal
 
 /// A question for the password of a login at a console, on the terminal of this process.
 enum PasswordPrompt {

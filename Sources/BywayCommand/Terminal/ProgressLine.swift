@@ -1,4 +1,5 @@
 import Byway
+import BywayTerminal
 import NIOCore
 import Synchronization
 

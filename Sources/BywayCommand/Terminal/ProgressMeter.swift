@@ -1,4 +1,5 @@
 import BywayPrimitives
+import BywayTerminal
 import NIOCore
 
 /// The content of a progress line of one body, as a function of bytes and time.

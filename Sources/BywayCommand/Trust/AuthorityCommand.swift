@@ -1,5 +1,6 @@
 import ArgumentParser
 import BywayTLSInterception
+import BywayTerminal
 import NIOSSL
 
 /// `byway trust authority`

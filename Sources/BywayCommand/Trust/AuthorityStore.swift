@@ -2,6 +2,7 @@ import Byway
 import BywayLibC
 import BywayPrimitives
 import BywayTLSInterception
+import BywayTerminal
 
 /// The user's local authority: a public certificate, and a key that only the user may read.
 struct AuthorityStore: Sendable {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayTLS
+import BywayTerminal
 
 extension TrustCommand {
   struct Add: AsyncParsableCommand {

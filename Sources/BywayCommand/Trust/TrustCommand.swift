@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayTerminal
 
 /// `byway trust`
 struct TrustCommand: ParsableCommand {

@@ -3,6 +3,7 @@ import BywayHTTPWire
 import BywayLibC
 import BywayPrimitives
 import BywayTLS
+import BywayTerminal
 
 /// The certificates and keys that a user trusts, for one host each: `HOST/FINGERPRINT.pem` and `HOST/DIGEST.pin` in a folder that
 /// only the user may access.

@@ -2,6 +2,7 @@ import ArgumentParser
 import Byway
 import BywayPrimitives
 import BywayProxy
+import BywayTerminal
 
 /// The rights of users to a proxy's devices, and the ways in which users are identified.
 struct UserOptions: ParsableArguments {

@@ -1,10 +1,10 @@
 import BywayPrimitives
 
 /// A number of bytes as text: `512 B`, `1.4 KiB`, `12.0 MiB`.
-enum ByteCount {
+package enum ByteCount {
   private static let units = ["B", "KiB", "MiB", "GiB", "TiB"]
 
-  static func text(_ bytes: Int) -> String {
+  package static func text(_ bytes: Int) -> String {
     var value = Double(bytes)
     var unit = 0
     // A value that would be rounded to 1024.0 gets the next unit.
@@ -17,8 +17,8 @@ enum ByteCount {
 }
 
 /// Numbers with a fixed number of decimals, without Foundation.
-enum Decimal {
-  static func text(_ value: Double, digits: Int) -> String {
+package enum Decimal {
+  package static func text(_ value: Double, digits: Int) -> String {
     var scale = 1
     for _ in 0..<digits { scale *= 10 }
     let scaled = Int((value.magnitude * Double(scale)).rounded())
@@ -30,7 +30,7 @@ enum Decimal {
 
 extension String {
   /// Returns the text with spaces up to a width, on the right or the left.
-  func padded(_ width: Int, alignRight: Bool = false) -> String {
+  package func padded(_ width: Int, alignRight: Bool = false) -> String {
     let fill = String(repeating: " ", count: Swift.max(0, width - count))
     return alignRight ? fill + self : self + fill
   }

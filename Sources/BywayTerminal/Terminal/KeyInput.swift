@@ -6,14 +6,14 @@ import Synchronization
 /// The terminal's settings are restored by ``close()``, and by anything else that ends or stops the process, except SIGKILL and
 /// SIGSTOP.
 /// One at a time. Safe on any thread.
-final class KeyInput: Sendable {
+package final class KeyInput: Sendable {
   /// The terminal's settings before, for signal handlers, which cannot take a lock. Written once, before they are installed.
   nonisolated(unsafe) private static var before: termios?
 
   private let isClosed = Mutex(false)
 
   /// Returns `nil` if standard input is not a terminal.
-  init?() {
+  package init?() {
     var settings = termios()
     guard tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
     guard Self.before == nil else { return }
@@ -22,7 +22,7 @@ final class KeyInput: Sendable {
   }
 
   /// Returns the keys since the last call, without waiting.
-  func read() -> [UInt8] {
+  package func read() -> [UInt8] {
     isClosed.withLock { isClosed in
       guard !isClosed, Self.isOurs, Self.takeOver() else { return [] }
       return [UInt8](unsafeUninitializedCapacity: 16) { keys, count in
@@ -31,7 +31,7 @@ final class KeyInput: Sendable {
     }
   }
 
-  func close() {
+  package func close() {
     isClosed.withLock { isClosed in
       isClosed = true
       Self.restore()

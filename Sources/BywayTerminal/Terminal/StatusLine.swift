@@ -3,26 +3,26 @@ import Synchronization
 /// Permanent lines of output, and below them, on a terminal, one line that is overwritten.
 ///
 /// Safe on any thread.
-final class StatusLine: Sendable {
+package final class StatusLine: Sendable {
   private static let erase = "\r\u{1B}[K"
 
-  let stream: StandardStream
+  package let stream: StandardStream
   /// The line as the terminal shows it now.
   private let shown = Mutex("")
 
-  init(on stream: StandardStream) {
+  package init(on stream: StandardStream) {
     self.stream = stream
   }
 
   /// Writes a line that stays.
-  func writeLine(_ line: String) {
+  package func writeLine(_ line: String) {
     shown.withLock { shown in
       stream.writeText(shown.isEmpty ? line + "\n" : Self.erase + line + "\n" + shown)
     }
   }
 
   /// Changes the line below; an empty text removes it.
-  func show(_ text: String) {
+  package func show(_ text: String) {
     shown.withLock { shown in
       guard text != shown else { return }
       stream.writeText(Self.erase + text)

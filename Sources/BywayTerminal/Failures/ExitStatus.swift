@@ -1,7 +1,7 @@
-import Byway
+package import Byway
 
 /// The exit status of the process: a number from sysexits.h where there is one, and curl's 22.
-enum ExitStatus: Int32, Sendable {
+package enum ExitStatus: Int32, Sendable {
   case success = 0
   /// `line --conform`: a check failed.
   case checkFailed = 1
@@ -20,7 +20,7 @@ enum ExitStatus: Int32, Sendable {
   /// EX_IOERR: a file, or what was received, cannot be written completely.
   case ioFailure = 74
 
-  init(_ code: BywayError.Code) {
+  package init(_ code: BywayError.Code) {
     self =
       switch code {
       case .invalidAddress, .unknownScheme, .unknownOption, .invalidRequest: .usage

@@ -1,6 +1,6 @@
 extension String {
   /// The message of a library on one line, with a full stop at its end. The items of a list follow one another.
-  var asSentence: String {
+  package var asSentence: String {
     var line = ""
     for part in split(whereSeparator: \.isNewline) {
       let words = part.drop { $0 == " " }
