@@ -14,11 +14,11 @@ extension Parsing {
 
     private func plan(
       _ text: String, _ arguments: [String] = [], in transports: TransportRegistry? = nil
-    ) throws -> DaemonPlan<ProxyCommand> {
+    ) throws -> CommandPlan<ProxyCommand> {
       let transports = transports ?? self.transports
       let folder = try TemporaryFolder()
       let path = try folder.write(text, to: "p.conf")
-      let source = DaemonPlan<ProxyCommand>.Source(file: path, arguments: arguments, transports: transports)
+      let source = CommandPlan<ProxyCommand>.Source(file: path, arguments: arguments, transports: transports)
       return try source.read(given: ProxyCommand.parse(arguments))
     }
 
@@ -53,7 +53,7 @@ extension Parsing {
         name = camera.example
         name = cam.example
         """)
-      #expect(plan.drain == .seconds(3))
+      #expect(try plan.forDaemon(transports).settings.drain == .seconds(3))
       #expect(plan.members.map(\.name) == ["printer", "camera"])
       let configurations = plan.members.map(\.member.configuration)
       #expect(configurations.map(\.devices.main.first?.address.text) == ["loopback:a", "loopback:b"])
@@ -67,7 +67,7 @@ extension Parsing {
         "link = loopback:a\nlisten = loopback:pa\ndrain = 1", ["--drain", "2", "--link", "loopback:c"])
       #expect(plan.members.map(\.name) == [""])
       #expect(plan.members.first?.member.configuration.devices.main.first?.address.text == "loopback:c")
-      #expect(plan.drain == .seconds(2))
+      #expect(try plan.forDaemon(transports).settings.drain == .seconds(2))
     }
 
     @Test("all errors in a file are reported, in the order of lines")

@@ -97,10 +97,10 @@ extension Parsing {
       #expect(messages.contains { $0.contains("line 5") && $0.contains("is empty") }, "\(messages)")
     }
 
-    private func plan(_ text: String) throws -> DaemonPlan<ProxyCommand> {
+    private func plan(_ text: String) throws -> CommandPlan<ProxyCommand> {
       let folder = try TemporaryFolder()
       let file = try folder.write(text, to: "p.conf")
-      return try DaemonPlan<ProxyCommand>.Source(file: file, arguments: [], transports: transports).read(
+      return try CommandPlan<ProxyCommand>.Source(file: file, arguments: [], transports: transports).read(
         given: ProxyCommand.parse([]))
     }
   }

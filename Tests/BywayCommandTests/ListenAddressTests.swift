@@ -65,8 +65,8 @@ import UnixTransport
 
   @Test("the ready message shows a URL")
   func url() throws {
-    #expect(ListenAddress.url(try LinkAddress("tcp://127.0.0.1:80?insecure=yes")) == "http://127.0.0.1:80")
-    #expect(ListenAddress.url(try LinkAddress("tls://127.0.0.1:443?cert=a&key=b")) == "https://127.0.0.1:443")
-    #expect(ListenAddress.url(try LinkAddress("unix:/run/p.sock")) == "unix:/run/p.sock")
+    #expect(try LinkAddress("tcp://127.0.0.1:80?insecure=yes").clientURL == "http://127.0.0.1:80")
+    #expect(try LinkAddress("tls://127.0.0.1:443?cert=a&key=b").clientURL == "https://127.0.0.1:443")
+    #expect(try LinkAddress("unix:/run/p.sock").clientURL == "unix:/run/p.sock")
   }
 }

@@ -19,8 +19,8 @@ import Testing
 
   @Test("a memory budget of less than 1 MiB is refused")
   func small() throws {
-    try MemoryLimit.check(Size(1 << 20))
-    try MemoryLimit.check(nil)
-    #expect(throws: (any Error).self) { try MemoryLimit.check(Size((1 << 20) - 1)) }
+    _ = try DaemonOptions.parse(["--memory-budget", "1M"])
+    _ = try DaemonOptions.parse([])
+    #expect(throws: (any Error).self) { try DaemonOptions.parse(["--memory-budget", "1048575"]) }
   }
 }

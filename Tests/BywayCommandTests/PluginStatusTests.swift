@@ -52,8 +52,7 @@ import Testing
 
   @Test("metrics count per plugin, also after a reload has created it again, and are bounded")
   func metrics() throws {
-    let observation = try DaemonObservation(
-      ObservationOptions.parse(["--metrics", "127.0.0.1:0"]), logger: PluginStatusTests.quiet)
+    let observation = try DaemonObservation(ObservationSettings(), logger: PluginStatusTests.quiet)
     let first = metrics(observation, [status("a", 3, failures: [.late: 1])])
     #expect(
       first.isSuperset(of: [

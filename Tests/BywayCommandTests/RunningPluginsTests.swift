@@ -11,7 +11,7 @@ import UnixTransport
 
 @testable import BywayCommand
 
-/// The plugins of a daemon, and their place among its interceptors.
+/// The plugins of a daemon.
 @Suite("Plugins of a daemon", .timeLimit(.minutes(1))) struct RunningPluginsTests {
   private static let transports = TransportRegistry([LoopbackTransport(), ExecTransport(), UnixTransport()])
 
@@ -22,8 +22,8 @@ import UnixTransport
     folder = try TemporaryFolder()
   }
 
-  /// Returns the option of a plugin that answers with the address of its next hop.
-  private func option(_ name: String) throws -> String {
+  /// Returns the link of a plugin that answers with the address of its next hop.
+  private func link(_ name: String) throws -> Link {
     let file = try folder.write(
       """
       while IFS= read -r line; do
@@ -32,11 +32,12 @@ import UnixTransport
       done
 
       """, to: "\(name).sh")
-    return "exec:/bin/sh \(file)?http=1.1&as=\(name)"
+    return try Self.transports.link("exec:/bin/sh \(file)?http=1.1")
   }
 
   private func plugin(_ name: String, of running: inout RunningPlugins) throws -> Plugin {
-    try running.plugin(option(name), key: name, upgrades: [], in: Self.transports, logger: quiet)
+    try running.plugin(
+      PluginSettings(name: name), at: link(name), key: name, upgrades: [], in: Self.transports, logger: quiet)
   }
 
   /// Returns the path of a plugin's next hop.
@@ -86,30 +87,5 @@ import UnixTransport
     let last = try plugin("one", of: &running)
     #expect(try await exists(next(of: last)))
     for task in running.release(except: [], within: .seconds(60)) { await task.value }
-  }
-
-  private struct Added: Interceptor {
-    func intercept(_ request: Request, next: Next) async throws -> Response { try await next(request) }
-  }
-
-  @Test("interceptors that are added come last, but compression at the end of the list stays after them")
-  func order() throws {
-    let stub = try folder.write("### GET /\nHTTP/1.1 200\n", to: "stub")
-    func names(_ options: [String], atGateway: Bool = false) throws -> [String] {
-      try InterceptorOptions.parse(options).interception(
-        at: atGateway ? .gateway : .client, upgrades: [], with: InterceptionFiles(Self.transports), logger: quiet
-      ).before([Added(), Added()]).map { "\(type(of: $0))" }
-    }
-    let (plugin, other) = (["--interceptor", "unix:/a?as=one"], ["Added", "Added"])
-    #expect(try names([]) == other)
-    #expect(try names(["--compress"]) == other + ["Compress"])
-    #expect(try names(["--stub", stub] + plugin) == ["SharedPlugin", "StubFile"] + other)
-    #expect(try names(["--compress", "--stub", stub] + plugin) == ["SharedPlugin", "StubFile"] + other + ["Compress"])
-    #expect(
-      try names(["--compress", "--stub", stub] + plugin, atGateway: true) == ["Compress", "SharedPlugin", "StubFile"]
-        + other)
-    #expect(
-      try names(["--compress", "--stub", stub, "--interceptors", "compress,stub,one"] + plugin)
-        == ["Compress", "StubFile", "SharedPlugin"] + other)
   }
 }

@@ -28,7 +28,7 @@ extension Parsing {
 
     private func plan(_ text: String) throws -> ProxyConfiguration {
       let file = try folder.write("device = printer=unix:/run/printer\n\(text)\n", to: "p.conf")
-      let plan = try DaemonPlan<ProxyCommand>.Source(file: file, arguments: [], transports: transports).read(
+      let plan = try CommandPlan<ProxyCommand>.Source(file: file, arguments: [], transports: transports).read(
         given: ProxyCommand.parse([]))
       return try #require(plan.members.first?.member.configuration)
     }

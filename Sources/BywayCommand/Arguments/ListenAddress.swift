@@ -67,13 +67,4 @@ struct ListenAddress: Sendable, Hashable {
       throw CommandFailure(.usage, "other machines can reach \(text): \(advice)")
     }
   }
-
-  /// Returns the beginning of a client's URL for a bound address, without the options that name files. Leaves `unix:PATH` as it is.
-  static func url(_ address: LinkAddress) -> String {
-    switch (address.scheme, address.authority) {
-    case ("tcp", let authority?): return "http://\(authority)"
-    case ("tls", let authority?): return "https://\(authority)"
-    default: return address.text
-    }
-  }
 }

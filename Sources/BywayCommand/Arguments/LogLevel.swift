@@ -1,8 +1,7 @@
-import ArgumentParser
 import Logging
 
 /// The lowest level that a daemon logs after its ready line.
-enum LogLevel: String, ExpressibleByArgument, CaseIterable, Sendable {
+enum LogLevel: String, CaseIterable, Sendable {
   case trace, debug, info, notice, warning, error, critical
 
   /// The names of all levels.

@@ -48,9 +48,9 @@ struct CheckCommand: ParsableCommand {
   }
 
   private func kind(of text: String) throws(CommandFailure) -> Kind {
-    let device = Proxy.sharedSections?.kind ?? ""
+    let device = ProxyCommand.sharedSections?.kind ?? ""
     let read = ConfigurationFile(
-      text, path: file, sections: Kind.allCases.map(\.rawValue) + [device, Proxy.pluginSections])
+      text, path: file, sections: Kind.allCases.map(\.rawValue) + [device, ProxyCommand.pluginSections])
     if let kind = read.sections.lazy.compactMap({ Kind(rawValue: $0.kind) }).first { return kind }
     if read.sections.contains(where: { $0.kind == device }) { return .proxy }
     let options = Set(read.entries.map { "--\($0.name)" })
@@ -73,8 +73,8 @@ struct CheckCommand: ParsableCommand {
     )
   }
 
-  private func check<Command: DaemonCommand>(_: Command.Type, _ text: String) throws -> DaemonPlan<Command> {
-    let source = DaemonPlan<Command>.Source(
+  private func check<Command: DaemonCommand>(_: Command.Type, _ text: String) throws -> CommandPlan<Command> {
+    let source = CommandPlan<Command>.Source(
       file: file, arguments: ["--config", file], transports: CommandContext.transports)
     let plan = try source.read(given: Command.parse(source.arguments), text: text)
     try plan.check(source.transports)

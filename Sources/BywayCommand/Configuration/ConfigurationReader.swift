@@ -83,7 +83,7 @@ struct ConfigurationReader<Command: DaemonCommand> {
     var others: [String] = []
     for word in words {
       let name = word.prefix { $0 != "=" }
-      if Command.Member.Options.lists.contains(String(name)), name.count < word.count {
+      if Command.Options.lists.contains(String(name)), name.count < word.count {
         lists[String(name), default: []].append(String(word[name.endIndex...].dropFirst()))
       } else {
         others.append(word)
@@ -183,6 +183,6 @@ private struct FileFacts<Command: DaemonCommand> {
 
 /// The options that a daemon's file may set: all but those that name the file.
 private struct FileOptions<Command: DaemonCommand>: ParsableArguments {
-  @OptionGroup var member: Command.Member.Options
+  @OptionGroup var member: Command.Options
   @OptionGroup var daemon: DaemonOptions
 }

@@ -46,7 +46,7 @@ struct OptionPlaces: Sendable {
   ) -> OptionFlaw {
     let place = place(of: option, value, in: section)
     guard let line = place.line else {
-      return OptionFlaw(line: nil, failure: failure.at(Command.place(of: section) + place.text))
+      return OptionFlaw(line: nil, failure: failure.at(Command.Member.place(of: section) + place.text))
     }
     return OptionFlaw(line: line, failure: failure.at(place.text).inWordsOfFile([option]))
   }

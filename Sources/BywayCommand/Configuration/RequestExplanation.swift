@@ -31,16 +31,16 @@ struct RequestExplanation {
 
   private var url: String { "\(request.scheme ?? "")://\(request.authority ?? "")\(request.path ?? "")" }
 
-  func lines(of plan: DaemonPlan<GatewayCommand>) throws -> [String] {
+  func lines(of plan: CommandPlan<GatewayCommand>) throws -> [String] {
     try text(plan) { lines(ofGateway: $0.configuration, try chain(of: $0), plan) }
   }
 
-  func lines(of plan: DaemonPlan<ProxyCommand>) throws -> [String] {
+  func lines(of plan: CommandPlan<ProxyCommand>) throws -> [String] {
     try text(plan) { lines(ofProxy: $0.configuration, $0.options, try chain(of: $0), plan) }
   }
 
   private func text<Command>(
-    _ plan: DaemonPlan<Command>, _ lines: (DaemonPlan<Command>.Member) throws -> [String]
+    _ plan: CommandPlan<Command>, _ lines: (CommandPlan<Command>.Member) throws -> [String]
   ) rethrows -> [String] {
     var all = ["\(request.method.rawValue) \(url.visible)"]
     for (name, member) in plan.members {
@@ -54,11 +54,11 @@ struct RequestExplanation {
 
   private typealias Chain = [(name: String, plugin: PluginArgument?)]
 
-  private func chain(of member: DaemonPlan<GatewayCommand>.Member) throws -> Chain {
+  private func chain(of member: CommandPlan<GatewayCommand>.Member) throws -> Chain {
     try member.options.interceptors.chain(at: .gateway, hasCache: false, in: transports)
   }
 
-  private func chain(of member: DaemonPlan<ProxyCommand>.Member) throws -> Chain {
+  private func chain(of member: CommandPlan<ProxyCommand>.Member) throws -> Chain {
     try member.options.interceptors.chain(at: .client, hasCache: member.options.cache != nil, in: transports)
   }
 
@@ -108,7 +108,7 @@ struct RequestExplanation {
   // MARK: A gateway
 
   private func lines(
-    ofGateway configuration: GatewayConfiguration, _ chain: Chain, _ plan: DaemonPlan<GatewayCommand>
+    ofGateway configuration: GatewayConfiguration, _ chain: Chain, _ plan: CommandPlan<GatewayCommand>
   ) -> [String] {
     let links = configuration.links.map(\.address.publicName).joined(separator: ", ")
     let reached = configuration.allowed.map(\.description)
@@ -138,7 +138,7 @@ struct RequestExplanation {
 
   private func lines(
     ofProxy configuration: ProxyConfiguration, _ options: ProxyOptions, _ chain: Chain,
-    _ plan: DaemonPlan<ProxyCommand>
+    _ plan: CommandPlan<ProxyCommand>
   ) -> [String] {
     let clients = "clients: at \(configuration.listen.address.publicName), \(Self.users(of: configuration))"
     let route: ProxyRoute

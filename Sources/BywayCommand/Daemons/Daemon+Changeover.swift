@@ -14,18 +14,18 @@ extension Daemon {
 
   /// Changes to another plan.
   /// - Returns: The errors. If there are any, nothing has changed.
-  func goOver(to plan: DaemonPlan<Command>) async -> [CommandFailure] {
+  func goOver(to plan: DaemonPlan<Member>) async -> [CommandFailure] {
     let before = running
     let predecessors = MemberMatch.predecessors(
-      of: plan.members.map { (name: $0.name, places: Member.places(of: $0.member.configuration)) },
+      of: plan.parts.map { (name: $0.name, places: Member.places(of: $0.configuration)) },
       among: before.map { (name: $0.name, places: $0.places) })
     var steps: [Step] = []
     var problems: [CommandFailure] = []
-    for ((name, member), predecessor) in zip(plan.members, predecessors) where stopping == nil {
+    for (part, predecessor) in zip(plan.parts, predecessors) where stopping == nil {
       do {
-        steps.append(try await prepare(member, named: name, after: predecessor.map { before[$0] }))
+        steps.append(try await prepare(part, after: predecessor.map { before[$0] }))
       } catch {
-        problems.append(error.asFailure.at(Command.place(of: name)))
+        problems.append(error.asFailure.at(Member.place(of: part.name)))
       }
     }
     let removed = before.indices.filter { !predecessors.contains($0) }.map { before[$0] }
@@ -35,14 +35,14 @@ extension Daemon {
       for step in steps { await step.changeover.cancel() }
     }
     if problems.isEmpty {
-      drain = plan.drain
+      drain = plan.settings.drain
       // A level that the user has set meanwhile stays.
-      if plan.daemon.logLevel != logLevel { plan.daemon.applyLogLevel() }
-      plan.daemon.applyLogFormat()
-      logLevel = plan.daemon.logLevel
-      MemoryLimit.apply(plan.daemon.memoryBudget)
+      if plan.settings.logLevel != logLevel { plan.settings.applyLogLevel() }
+      plan.settings.applyLogFormat()
+      logLevel = plan.settings.logLevel
+      MemoryLimit.apply(plan.settings.memoryBudget)
       for step in steps { await commit(step) }
-      let order = Dictionary(plan.members.enumerated().map { ($1.name, $0) }) { first, _ in first }
+      let order = Dictionary(plan.parts.enumerated().map { ($1.name, $0) }) { first, _ in first }
       running.sort { order[$0.name] ?? 0 < order[$1.name] ?? 0 }
       for entry in removed {
         // The reload waits until its places are free, but not for its requests.
@@ -56,12 +56,12 @@ extension Daemon {
   }
 
   private func prepare(
-    _ plan: DaemonPlan<Command>.Member, named name: String, after predecessor: Running?
+    _ part: DaemonPlan<Member>.Part, after predecessor: Running?
   ) async throws -> Step {
     let interception = try await FileWork.run { [files] in
-      try plan.options.interception(of: plan.configuration, with: files)
+      try part.interception(files)
     }
-    let configuration = plan.configuration.adding(interception, observation, named: name, tally)
+    let configuration = part.configuration.adding(interception, observation, named: part.name, tally)
     let held = Set(running.flatMap(\.places))
     let member = try predecessor?.member ?? Member.make(configuration)
     let changeover =
@@ -71,8 +71,8 @@ extension Daemon {
         try await member.prepare(configuration, besides: held)
       }
     let successor = Running(
-      identity: predecessor?.identity ?? Running.Identity(), name: name, member: member, used: interception.used,
-      places: Member.places(of: plan.configuration), fixed: predecessor?.fixed ?? plan.options.fixed)
+      identity: predecessor?.identity ?? Running.Identity(), name: part.name, member: member, used: interception.used,
+      places: Member.places(of: part.configuration), fixed: predecessor?.fixed ?? part.fixed)
     return Step(predecessor: predecessor, successor: successor, changeover: changeover)
   }
 
@@ -90,7 +90,7 @@ extension Daemon {
     var problems: [CommandFailure] = []
     for step in steps {
       do { try await step.changeover.openRest() } catch {
-        problems.append(error.asFailure.at(Command.place(of: step.successor.name)))
+        problems.append(error.asFailure.at(Member.place(of: step.successor.name)))
       }
     }
     if problems.isEmpty, stopping == nil {

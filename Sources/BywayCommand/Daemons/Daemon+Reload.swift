@@ -18,9 +18,9 @@ extension Daemon {
   }
 
   private func reloadOnce() async -> ReloadResult {
-    let plan: DaemonPlan<Command>
+    let plan: DaemonPlan<Member>
     do {
-      plan = try await source.readChecked()
+      plan = try await source.read()
     } catch {
       return refused((error as? ConfigurationErrors)?.failures ?? [error.asFailure])
     }
@@ -42,13 +42,13 @@ extension Daemon {
   }
 
   /// Returns the options that have changed but take effect at the next start only.
-  private func restartOnly(_ plan: DaemonPlan<Command>) -> [String] {
+  private func restartOnly(_ plan: DaemonPlan<Member>) -> [String] {
     func changed(_ before: [String: String], _ after: [String: String]) -> [String] {
       before.filter { after[$0.key] != $0.value }.map(\.key)
     }
-    let members = plan.members.flatMap { name, member in
-      running.first { $0.name == name }.map { changed($0.fixed, member.options.fixed) } ?? []
+    let members = plan.parts.flatMap { part in
+      running.first { $0.name == part.name }.map { changed($0.fixed, part.fixed) } ?? []
     }
-    return Set(members + changed(fixed, plan.daemon.observation.fixed)).sorted()
+    return Set(members + changed(fixed, plan.settings.observation.fixed)).sorted()
   }
 }

@@ -9,9 +9,7 @@ import Logging
 import NIOCore
 
 /// The gateways or proxies of one process, by their names, and the change from one plan to the next.
-actor Daemon<Command: DaemonCommand>: Service {
-  typealias Member = Command.Member
-
+actor Daemon<Member: DaemonMember>: Service {
   /// A running gateway or proxy.
   struct Running {
     final class Identity: Sendable {}
@@ -22,13 +20,13 @@ actor Daemon<Command: DaemonCommand>: Service {
     var used: Set<InterceptionFiles.Key>
     /// ``DaemonMember/places(of:)``
     var places: [String]
-    /// ``MemberOptions/fixed`` as of the start.
+    /// ``DaemonPlan/Part/fixed`` as of the start.
     let fixed: [String: String]
   }
 
   private let name: DaemonName
   private let start = WallTime.now().seconds
-  let source: DaemonPlan<Command>.Source
+  let source: DaemonPlan<Member>.Source
   let manager: ServiceManager
   let logger: Logger
   let observation: DaemonObservation
@@ -56,14 +54,14 @@ actor Daemon<Command: DaemonCommand>: Service {
   /// - Parameter name: The daemon's name in ``ControlFolders``, unless another daemon has it.
   /// - Throws: ``CommandFailure`` or ``BywayError``.
   static func start(
-    _ plan: DaemonPlan<Command>, from source: DaemonPlan<Command>.Source, named name: DaemonName,
+    _ plan: DaemonPlan<Member>, from source: DaemonPlan<Member>.Source, named name: DaemonName,
     under manager: ServiceManager
   ) async throws -> Daemon {
     let daemon = try Daemon(plan, from: source, named: name, under: manager)
     do {
       let problems = await daemon.goOver(to: plan)
       if !problems.isEmpty { throw ConfigurationErrors(failures: problems) }
-      try await daemon.startServers(plan.daemon.observation)
+      try await daemon.startServers(plan.settings.observation)
     } catch {
       await daemon.stop(within: .zero)
       await daemon.finish()
@@ -73,7 +71,7 @@ actor Daemon<Command: DaemonCommand>: Service {
   }
 
   private init(
-    _ plan: DaemonPlan<Command>, from source: DaemonPlan<Command>.Source, named name: DaemonName,
+    _ plan: DaemonPlan<Member>, from source: DaemonPlan<Member>.Source, named name: DaemonName,
     under manager: ServiceManager
   ) throws {
     self.name = name
@@ -81,17 +79,16 @@ actor Daemon<Command: DaemonCommand>: Service {
     self.source = source
     files = InterceptionFiles(source.transports)
     logger = DaemonLogHandler.logger("byway")
-    fixed = plan.daemon.observation.fixed
-    drain = plan.drain
-    logLevel = plan.daemon.logLevel
-    observation = try DaemonObservation(plan.daemon.observation, logger: logger)
+    fixed = plan.settings.observation.fixed
+    drain = plan.settings.drain
+    logLevel = plan.settings.logLevel
+    observation = try DaemonObservation(plan.settings.observation, logger: logger)
   }
 
-  private func startServers(_ options: ObservationOptions) async throws {
-    let transports = source.transports
-    if let listen = try options.metricsLink(in: transports) {
+  private func startServers(_ settings: ObservationSettings) async throws {
+    if let listen = settings.metrics {
       let server = try await LocalServer.start(
-        on: listen, isForAnyone: options.metricsAnywhere,
+        on: listen, isForAnyone: settings.metricsAnywhere,
         advice: "allow any name with metrics-anywhere = yes", logger: Self.quiet
       ) { [unowned self] request in
         guard request.head.method == .get, request.head.path == "/metrics" else { return Response(status: .notFound) }
@@ -100,12 +97,12 @@ actor Daemon<Command: DaemonCommand>: Service {
       servers.append(server)
       metricsAddress = server.address
     }
-    if let seen = observation.inspector, let listen = try options.inspectLink(in: transports) {
+    if let seen = observation.inspector, let listen = settings.inspector {
       let send: Resending.Send = { [weak self] request, listener in
         try await self?.send(request, at: listener) ?? Response(status: .serviceUnavailable)
       }
       let actions = InspectorActions(send: Member.sends ? send : nil, rules: observation.rules)
-      let feed = InspectorFeed(seen, showsSecrets: options.inspectSecrets, actions)
+      let feed = InspectorFeed(seen, showsSecrets: settings.inspectSecrets, actions)
       inspector = try await InspectorService(feed, on: listen, logger: Self.quiet) { [weak self] in
         await self?.linkSnapshots() ?? []
       }
@@ -184,7 +181,7 @@ actor Daemon<Command: DaemonCommand>: Service {
           ReadyNotice(words: "\(name) \(readiness.words)", facts: [(Member.kind, entry.name)] + readiness.facts))
       }
       if let metricsAddress {
-        let url = "\(ListenAddress.url(metricsAddress))/metrics"
+        let url = "\(metricsAddress.clientURL)/metrics"
         notices.append(ReadyNotice(words: "metrics at \(url)", facts: [("metrics", url)]))
       }
       if let inspector {

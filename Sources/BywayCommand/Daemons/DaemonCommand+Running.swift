@@ -3,7 +3,7 @@ import BywayTerminal
 extension DaemonCommand {
   /// Runs until the daemon ends or is stopped.
   func run() async throws {
-    let source = DaemonPlan<Self>.Source(
+    let source = CommandPlan<Self>.Source(
       file: file.config, arguments: CommandContext.arguments, transports: CommandContext.transports)
     if file.check {
       try source.read(given: self).check(CommandContext.transports)
@@ -14,8 +14,9 @@ extension DaemonCommand {
     let name = try file.name(of: Member.kind)
     let service = DaemonService { manager in
       // Signals are handled from here on: a reload that is requested meanwhile takes place.
-      let plan = try await source.readChecked()
-      plan.daemon.applyToLog()
+      let source = source.forDaemon
+      let plan = try await source.read()
+      plan.settings.applyToLog()
       return try await Daemon.start(plan, from: source, named: name, under: manager)
     }
     try await service.runToEnd(logger: DaemonLogHandler.logger("byway"))

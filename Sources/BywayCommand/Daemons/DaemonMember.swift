@@ -2,17 +2,15 @@ import Byway
 
 /// A member of a daemon: a gateway or a proxy.
 protocol DaemonMember: Sendable {
-  associatedtype Options: MemberOptions
+  associatedtype Configuration: MemberConfiguration
 
   /// The word that begins its sections: `[gateway NAME]`.
   static var kind: String { get }
-  /// A further kind of section that applies to all members, and the options for its settings; `nil` if there is none.
-  static var sharedSections: (kind: String, options: [String: String])? { get }
 
   /// Returns the places where a member listens, or dials for its clients. A place can have only one user at a time.
-  static func places(of configuration: Options.Configuration) -> [String]
+  static func places(of configuration: Configuration) -> [String]
   /// Creates a member that has no places yet.
-  static func make(_ configuration: Options.Configuration) throws -> Self
+  static func make(_ configuration: Configuration) throws -> Self
   /// Opens a member that was just created.
   /// - Parameter held: The places that this daemon has already.
   /// - Throws: If something cannot be opened.
@@ -20,7 +18,7 @@ protocol DaemonMember: Sendable {
   /// Prepares a running member for another configuration.
   /// - Parameter held: The places that this daemon has already.
   /// - Throws: If something cannot be opened; the member continues as before then.
-  func prepare(_ configuration: Options.Configuration, besides held: Set<String>) async throws -> Changeover
+  func prepare(_ configuration: Configuration, besides held: Set<String>) async throws -> Changeover
   /// Prepares to leave its places, which it may do one by one.
   func prepareToLeave() -> Changeover
   func waitUntilEnded() async throws
@@ -41,13 +39,8 @@ protocol DaemonMember: Sendable {
 }
 
 extension DaemonMember {
-  static var sharedSections: (kind: String, options: [String: String])? { nil }
-
-  /// The kind of sections with plugins, which apply to all members.
-  static var pluginSections: String { "interceptor" }
-
-  /// The words that begin the sections of its files.
-  static var sectionKinds: [String] { [kind] + [sharedSections?.kind].compactMap(\.self) + [pluginSections] }
+  /// Returns the beginning of messages about a member; empty if it has no section of its own.
+  static func place(of name: String) -> String { name.isEmpty ? "" : "[\(kind) \(name)]: " }
 
   static var sends: Bool { false }
 

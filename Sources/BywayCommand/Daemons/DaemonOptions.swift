@@ -1,4 +1,5 @@
 import ArgumentParser
+import Byway
 import BywayLibC
 import BywayTerminal
 
@@ -20,17 +21,16 @@ struct DaemonOptions: ParsableArguments {
   @OptionGroup var observation: ObservationOptions
 
   func validate() throws {
-    try MemoryLimit.check(memoryBudget)
+    guard let memoryBudget, memoryBudget.bytes < MemoryLimit.least else { return }
+    throw ValidationError("--memory-budget is \(memoryBudget.bytes) bytes: allow at least 1M.")
   }
 
-  /// Sets the level and the format of the log from now on.
-  func applyToLog() {
-    applyLogLevel()
-    applyLogFormat()
+  /// - Throws: ``CommandFailure`` or ``BywayError`` if an address is wrong.
+  func settings(in transports: TransportRegistry) throws -> DaemonSettings {
+    DaemonSettings(
+      drain: (drain ?? Seconds(10)).amount, logLevel: logLevel, logFormat: observation.logFormat,
+      memoryBudget: memoryBudget?.bytes, observation: try observation.settings(in: transports))
   }
-
-  func applyLogLevel() { LogLevels.set(logLevel ?? .info) }
-  func applyLogFormat() { LogLevels.set(observation.logFormat ?? .usual) }
 }
 
 /// The options that a file cannot set.

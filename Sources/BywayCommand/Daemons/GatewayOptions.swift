@@ -197,12 +197,3 @@ struct GatewayOptions: MemberOptions {
     }
   }
 }
-
-extension GatewayConfiguration: MemberConfiguration {
-  var tellsUsersApart: Bool { false }
-  /// A gateway has no users to audit.
-  var audit: (any AuditLog)? {
-    get { nil }
-    set {}
-  }
-}

@@ -1,4 +1,3 @@
-import ArgumentParser
 import Byway
 import BywayLibC
 import BywayPrimitives
@@ -9,15 +8,9 @@ enum MemoryLimit {
   static let least = 1 << 20
 
   /// Sets the budget of this process.
-  /// - Parameter asked: The user's limit; `nil` for the usual one, or less if the system gives the process little memory.
-  static func apply(_ asked: Size?) {
-    MemoryBudget.shared.limit = asked?.bytes ?? fitting(within: [group, resource].compactMap(\.self).min())
-  }
-
-  /// - Throws: If the user's limit is too small.
-  static func check(_ asked: Size?) throws(ValidationError) {
-    guard let asked, asked.bytes < least else { return }
-    throw ValidationError("--memory-budget is \(asked.bytes) bytes: allow at least 1M.")
+  /// - Parameter asked: The user's limit in bytes; `nil` for the usual one, or less if the system gives the process little memory.
+  static func apply(_ asked: Int?) {
+    MemoryBudget.shared.limit = asked ?? fitting(within: [group, resource].compactMap(\.self).min())
   }
 
   /// Returns the usual limit, but at most a quarter of the process's memory.

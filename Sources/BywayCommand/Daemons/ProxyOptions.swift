@@ -164,7 +164,3 @@ struct ProxyOptions: MemberOptions {
     return interception
   }
 }
-
-extension ProxyConfiguration: MemberConfiguration {
-  var tellsUsersApart: Bool { users != nil }
-}

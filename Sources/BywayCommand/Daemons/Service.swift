@@ -15,22 +15,6 @@ protocol Service: Sendable {
   func reopenFiles() async
 }
 
-/// The result of a reload.
-enum ReloadResult: Sendable {
-  /// - Parameter atStart: the names of changed options that take effect at the next start only.
-  case done(atStart: [String])
-  /// The reasons; at least one.
-  case refused([CommandFailure])
-}
-
-extension [CommandFailure] {
-  /// The messages, one on each line.
-  var lines: String { map(\.message).joined(separator: "\n") }
-
-  /// The exit status for all of them.
-  var status: ExitStatus { first?.status ?? .usage }
-}
-
 extension Service {
   func reload() async -> ReloadResult { .refused([CommandFailure(.usage, "There is nothing to reload.")]) }
   func reopenFiles() async {}

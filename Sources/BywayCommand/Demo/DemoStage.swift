@@ -43,7 +43,7 @@ struct DemoStage {
         let proxy = try await Proxy.start(proxyConfiguration)
         let page = try transports.link("tcp://127.0.0.1:0")
         return DemoStage(
-          line: line, url: ListenAddress.url(proxy.address), proxyAddress: proxy.address, gateway: gateway,
+          line: line, url: proxy.address.clientURL, proxyAddress: proxy.address, gateway: gateway,
           proxy: proxy, inspector: try await Self.inspector(seen, of: proxy, rules, line, on: page, logger))
       } catch {
         await gateway.stop(within: .zero)

@@ -25,7 +25,7 @@ final class InterceptionFiles: Sendable {
     var plugins = RunningPlugins()
   }
 
-  private let transports: TransportRegistry
+  let transports: TransportRegistry
   private let state = Mutex(State())
 
   init(_ transports: TransportRegistry = TransportRegistry([])) {
@@ -81,12 +81,13 @@ final class InterceptionFiles: Sendable {
   }
 
   /// Returns the plugin for an option, and its key.
+  /// - Parameter text: the option as the user wrote it.
   func plugin(
-    _ text: String, upgrades: [UpgradeProtocol], logger: Logger
+    _ settings: PluginSettings, at link: Link, writtenAs text: String, upgrades: [UpgradeProtocol], logger: Logger
   ) throws -> (plugin: SharedPlugin, key: Key) {
     let key = ([text] + upgrades.map(\.description)).joined(separator: " ")
     let plugin = try state.withLock { state in
-      try state.plugins.plugin(text, key: key, upgrades: upgrades, in: transports, logger: logger)
+      try state.plugins.plugin(settings, at: link, key: key, upgrades: upgrades, in: transports, logger: logger)
     }
     return (SharedPlugin(plugin: plugin), .plugin(key))
   }

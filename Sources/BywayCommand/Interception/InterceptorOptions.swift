@@ -87,7 +87,7 @@ struct InterceptorOptions: ParsableArguments {
     }
     if let auth { add("auth", try Authenticate(netrc: auth)) }
     if compress { all.insert(NamedInterceptor("compress", Compress(at: end)), at: end == .gateway ? 0 : all.count) }
-    return Interception(interceptors: try InterceptorOrder(interceptors).sorted(all, by: \.name), used: used)
+    return Interception(try InterceptorOrder(interceptors).sorted(all, by: \.name), using: used)
   }
 
   /// Returns the names of the interceptors in the order in which they get a request, with the plugins among them.
@@ -132,40 +132,5 @@ struct InterceptorOptions: ParsableArguments {
   private func checkExclusion() throws(CommandFailure) {
     guard record != nil, replay != nil else { return }
     throw CommandFailure(.usage, "--record and --replay exclude each other: leave one of them out.")
-  }
-}
-
-/// The interceptors of one gateway or proxy.
-struct Interception: Sendable {
-  fileprivate let interceptors: [NamedInterceptor]
-  /// The daemon's open files that it uses.
-  private(set) var used: Set<InterceptionFiles.Key>
-  /// The log of which user uses what; `nil` if there is none.
-  private(set) var audit: AuditLogFile?
-
-  /// Opens the audit log unless it is open already.
-  /// - Throws: ``CommandFailure`` if it cannot be opened.
-  mutating func audit(in path: String?, of files: InterceptionFiles, logger: Logger) throws {
-    guard let path else { return }
-    audit = try files.audit(path, logger: logger)
-    used.insert(.audit(path))
-  }
-
-  /// Returns the interceptors with others after them, nearer to the origin. Compression at the end of the list stays there.
-  func before(_ others: [any Interceptor]) -> [any Interceptor] {
-    let isCompressed = interceptors.last?.name == "compress"
-    let last = isCompressed ? interceptors.suffix(1) : []
-    return interceptors.dropLast(last.count).map(\.interceptor) + others + last.map(\.interceptor)
-  }
-}
-
-/// An interceptor and its name in ``InterceptorOrder``.
-private struct NamedInterceptor {
-  let name: String
-  let interceptor: any Interceptor
-
-  init(_ name: String, _ interceptor: any Interceptor) {
-    self.name = name
-    self.interceptor = interceptor
   }
 }

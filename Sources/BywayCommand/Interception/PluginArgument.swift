@@ -4,6 +4,7 @@ import BywayPlugins
 import BywayPrimitives
 import BywayTerminal
 import HTTPTypes
+import Logging
 
 /// A plugin as users write it: its link, with options of the plugin among those of the link.
 struct PluginArgument {
@@ -126,13 +127,13 @@ struct PluginArgument {
   }
 }
 
-/// A plugin that several members use. Only the daemon shuts it down.
-struct SharedPlugin: Interceptor {
-  let plugin: Plugin
-
-  var scope: Scope { plugin.scope }
-
-  func intercept(_ request: Request, next: Next) async throws -> Response {
-    try await plugin.intercept(request, next: next)
+extension InterceptionFiles {
+  /// Returns the plugin for an option as the user wrote it, and its key.
+  /// - Throws: ``CommandFailure`` or ``BywayError``.
+  func plugin(
+    _ text: String, upgrades: [UpgradeProtocol], logger: Logger
+  ) throws -> (plugin: SharedPlugin, key: Key) {
+    let argument = try PluginArgument(text, in: transports)
+    return try plugin(argument.settings, at: argument.link, writtenAs: text, upgrades: upgrades, logger: logger)
   }
 }

@@ -15,16 +15,16 @@ struct RunningPlugins {
 
   /// Returns the plugin for an option, the same for all members with that option.
   mutating func plugin(
-    _ text: String, key: String, upgrades: [UpgradeProtocol], in transports: TransportRegistry, logger: Logger
+    _ settings: PluginSettings, at link: Link, key: String, upgrades: [UpgradeProtocol],
+    in transports: TransportRegistry,
+    logger: Logger
   ) throws -> Plugin {
     if let known = plugins.first(where: { $0.key == key }) { return known.plugin }
-    let argument = try PluginArgument(text, in: transports)
     let folder = try self.folder ?? ControlFolders.privateFolder()
     self.folder = folder
     made += 1
     let next = try transports.link("unix:\(folder.path)/\(made).sock?mode=0600")
-    let plugin = Plugin(
-      argument.settings, at: Plugin.Place(link: argument.link, next: next, upgrades: upgrades, logger: logger))
+    let plugin = Plugin(settings, at: Plugin.Place(link: link, next: next, upgrades: upgrades, logger: logger))
     plugins.append((key, plugin))
     return plugin
   }

@@ -42,18 +42,18 @@ final class DaemonObservation: Sendable {
   let rules: InspectorRules?
 
   /// - Throws: ``CommandFailure`` if the access log cannot be opened.
-  init(_ options: ObservationOptions, logger: Logger) throws {
+  init(_ settings: ObservationSettings, logger: Logger) throws {
     let registry = PrometheusRegistry(describing: MetricName.all)
     let lost = Counter(label: MetricName.lostLines.label, factory: registry)
-    accessLog = try options.accessLog.map { path in
-      try AccessLog(path, options.accessLogFormat ?? .combined, logger: logger) { lost.increment(by: $0) }
+    accessLog = try settings.accessLog.map { path in
+      try AccessLog(path, settings.accessLogFormat, logger: logger) { lost.increment(by: $0) }
     }
     self.registry = registry
     process = ProcessMetrics(factory: registry)
     lines = LinkMetrics(factory: registry)
     plugins = PluginMetrics(factory: registry)
-    servesMetrics = options.metrics != nil
-    inspector = options.inspect.map { _ in Inspector(bodyLimit: options.inspectBodies?.bytes ?? 1 << 20) }
+    servesMetrics = settings.metrics != nil
+    inspector = settings.inspector.map { _ in Inspector(bodyLimit: settings.inspectedBytes) }
     rules = inspector.map { InspectorRules(of: $0) }
     shared = (accessLog.map { [$0] } ?? []) + (inspector.map { [$0] } ?? [])
   }

@@ -20,7 +20,7 @@ final class InspectorService: Sendable {
     _ feed: InspectorFeed, on listen: Link, logger: Logger, links: @escaping @Sendable () async -> [LinkSnapshot]
   ) async throws {
     server = try await LocalServer.start(on: listen, logger: logger) { try await feed.respond(to: $0) }
-    place = ListenAddress.url(server.address)
+    place = server.address.clientURL
     url = "\(place)/#\(feed.token)"
     looking = Task {
       while !Task.isCancelled {

@@ -47,7 +47,7 @@ struct ObservationOptions: ParsableArguments {
   private static let mostBodies = 64 << 20
 
   /// The options that cannot change while a daemon runs, with their values as text.
-  var fixed: [String: String] {
+  private var fixed: [String: String] {
     [
       "metrics": metrics ?? "", "metrics-anywhere": "\(metricsAnywhere)", "access-log": accessLog ?? "",
       "access-log-format": accessLogFormat.map { "\($0)" } ?? "", "inspect": inspect ?? "",
@@ -55,13 +55,27 @@ struct ObservationOptions: ParsableArguments {
     ]
   }
 
+  /// - Throws: ``CommandFailure`` or ``BywayError`` if an address is wrong.
+  func settings(in transports: TransportRegistry) throws -> ObservationSettings {
+    var settings = ObservationSettings()
+    settings.metrics = try metricsLink(in: transports)
+    settings.metricsAnywhere = metricsAnywhere
+    settings.inspector = try inspectLink(in: transports)
+    if let inspectBodies { settings.inspectedBytes = inspectBodies.bytes }
+    settings.inspectSecrets = inspectSecrets
+    settings.accessLog = accessLog
+    if let accessLogFormat { settings.accessLogFormat = accessLogFormat }
+    settings.fixed = fixed
+    return settings
+  }
+
   /// Returns the link on which metrics are served; `nil` if they are not.
-  func metricsLink(in transports: TransportRegistry) throws -> Link? {
+  private func metricsLink(in transports: TransportRegistry) throws -> Link? {
     try metrics.map { try ListenAddress($0, of: "--metrics").link(in: transports, anywhere: metricsAnywhere) }
   }
 
   /// Returns the link of the inspector; `nil` if there is none.
-  func inspectLink(in transports: TransportRegistry) throws -> Link? {
+  private func inspectLink(in transports: TransportRegistry) throws -> Link? {
     guard let inspect else { return nil }
     let link = try ListenAddress(inspect, of: "--inspect").link(in: transports, mayBeOpen: false)
     guard ["tcp", "unix", "fd"].contains(link.address.scheme) else {

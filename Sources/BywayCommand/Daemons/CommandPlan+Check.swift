@@ -1,7 +1,7 @@
 import Byway
 import BywayTerminal
 
-extension DaemonPlan {
+extension CommandPlan {
   private typealias PlacedLink = (section: String, link: OptionLink)
 
   /// Checks what a start checks before it changes anything: the files that it reads must be valid, and it must be possible to

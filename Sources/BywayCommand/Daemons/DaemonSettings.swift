@@ -1,0 +1,23 @@
+import NIOCore
+
+/// The settings of a whole daemon.
+struct DaemonSettings: Sendable {
+  /// The time that running requests get when the daemon stops.
+  let drain: TimeAmount
+  /// `nil` for the usual level.
+  let logLevel: LogLevel?
+  /// `nil` for the format that suits standard error.
+  let logFormat: LogFormat?
+  /// The most bytes to hold for peers; `nil` for the usual limit.
+  let memoryBudget: Int?
+  let observation: ObservationSettings
+
+  /// Sets the level and the format of the log from now on.
+  func applyToLog() {
+    applyLogLevel()
+    applyLogFormat()
+  }
+
+  func applyLogLevel() { LogLevels.set(logLevel ?? .info) }
+  func applyLogFormat() { LogLevels.set(logFormat ?? .usual) }
+}
