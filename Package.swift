@@ -243,13 +243,19 @@ let package = Package(
     // The command. What it shares with its daemons: a terminal, standard streams, failures with exit statuses.
     source("BywayTerminal", ["Byway", "BywayLibC", "BywayPrimitives", nioCore], small),
     source(
+      "BywayDaemon",
+      [
+        "Byway", "BywayDevices", "BywayGateway", "BywayInspector", "BywayInterceptors", "BywayLibC", "BywayMetrics",
+        "BywayPlugins", "BywayProxy", "BywayHTTPWire", "BywayLineLayer", "BywayPrimitives", "BywayPrometheusText",
+        "BywayTerminal", coreMetrics, nioCore, nioPosix, httpTypes, logging,
+      ], small),
+    source(
       "BywayCommand",
       [
-        "Byway", "BywayBrowserFiles", "BywayDevices", "BywayDoctor", "BywayGateway", "BywayInspector",
-        "BywayInterceptors", "BywayLibC", "BywayMetrics", "BywayPlugins", "BywayProxy", "BywayTLS", "BywayHTTPWire",
-        "BywayLineConformance",
-        "BywayLineDevices", "BywayLineEmulation", "BywayLineLayer", "BywayPrimitives", "BywayPrometheusText",
-        "BywayTLSInterception", "BywayTerminal", coreMetrics, nioCore, nioPosix, nioSSL, httpTypes, logging, crypto,
+        "Byway", "BywayBrowserFiles", "BywayDaemon", "BywayDevices", "BywayDoctor", "BywayGateway", "BywayInspector",
+        "BywayInterceptors", "BywayLibC", "BywayPlugins", "BywayProxy", "BywayTLS", "BywayHTTPWire",
+        "BywayLineConformance", "BywayLineDevices", "BywayLineEmulation", "BywayLineLayer", "BywayPrimitives",
+        "BywayTLSInterception", "BywayTerminal", nioCore, nioPosix, nioSSL, httpTypes, logging, crypto,
         x509, asn1,
         argumentParser,
       ], small),
@@ -552,7 +558,7 @@ let package = Package(
     tests(
       "BywayCommandTests",
       [
-        "Byway", "BywayCommand", "BywayDevices", "BywayLineEmulation", "BywayLineLayer", "BywayPlugins",
+        "Byway", "BywayCommand", "BywayDaemon", "BywayDevices", "BywayLineEmulation", "BywayLineLayer", "BywayPlugins",
         "BywayPrimitives", "BywayTerminal", "TestPeers", "byway",
         "LoopbackTransport", "ProcessTransport",
         "TCPTransport", "UnixTransport", "TestTools", nioCore, nioPosix, httpTypes, logging, argumentParser,

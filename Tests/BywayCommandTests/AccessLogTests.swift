@@ -13,6 +13,7 @@ import Testing
 
 @testable import Byway
 @testable import BywayCommand
+@testable import BywayDaemon
 
 /// The content and the files of an access log.
 @Suite(.timeLimit(.minutes(1))) struct AccessLogTests {

@@ -5,6 +5,7 @@ import TestTools
 import Testing
 
 @testable import BywayCommand
+@testable import BywayDaemon
 
 @Suite struct AuditLogTests {
   @Test("the audit log counts lines lost to a full disk, and writes the count when there is room again")

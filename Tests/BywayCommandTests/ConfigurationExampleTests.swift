@@ -5,6 +5,7 @@ import TestTools
 import Testing
 
 @testable import BywayCommand
+@testable import BywayDaemon
 
 extension Parsing {
   /// The example configuration files.

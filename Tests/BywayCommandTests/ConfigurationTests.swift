@@ -6,6 +6,7 @@ import TestTools
 import Testing
 
 @testable import BywayCommand
+@testable import BywayDaemon
 
 extension Parsing {
   /// Files with several gateways or proxies, and messages about errors in them.

@@ -3,6 +3,7 @@ import TestPeers
 import Testing
 
 @testable import BywayCommand
+@testable import BywayDaemon
 
 /// The folders of control sockets, on machines without other daemons.
 @Suite("Folders of control sockets") struct ControlFoldersTests {

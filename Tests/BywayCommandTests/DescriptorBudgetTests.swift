@@ -2,6 +2,7 @@ import BywayTerminal
 import Testing
 
 @testable import BywayCommand
+@testable import BywayDaemon
 
 @Suite struct DescriptorBudgetTests {
   private let reserve = DescriptorBudget.reserve

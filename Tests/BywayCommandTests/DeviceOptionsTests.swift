@@ -8,6 +8,7 @@ import Testing
 import UnixTransport
 
 @testable import BywayCommand
+@testable import BywayDaemon
 
 extension Parsing {
   /// Devices on a command line and in a file.

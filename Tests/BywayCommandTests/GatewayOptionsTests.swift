@@ -7,6 +7,7 @@ import LoopbackTransport
 import Testing
 
 @testable import BywayCommand
+@testable import BywayDaemon
 
 extension Parsing {
   @Suite("Gateway options") struct GatewayOptionsTests {

@@ -5,6 +5,7 @@ import Testing
 import UnixTransport
 
 @testable import BywayCommand
+@testable import BywayDaemon
 
 /// The interceptors that the options of a daemon ask for.
 @Suite struct InterceptorOptionsTests {

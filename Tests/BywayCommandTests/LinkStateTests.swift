@@ -3,6 +3,7 @@ import Testing
 
 @testable import Byway
 @testable import BywayCommand
+@testable import BywayDaemon
 @testable import BywayLineLayer
 
 /// The links in a daemon's metrics.

@@ -7,6 +7,7 @@ import TestTools
 import Testing
 
 @testable import BywayCommand
+@testable import BywayDaemon
 
 /// The output of a test's loggers.
 final class LogLines: Sendable {

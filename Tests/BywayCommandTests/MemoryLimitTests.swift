@@ -2,6 +2,7 @@ import Byway
 import Testing
 
 @testable import BywayCommand
+@testable import BywayDaemon
 
 @Suite struct MemoryLimitTests {
   @Test(

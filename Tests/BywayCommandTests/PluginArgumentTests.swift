@@ -7,6 +7,7 @@ import Testing
 import UnixTransport
 
 @testable import BywayCommand
+@testable import BywayDaemon
 
 /// The values of `--interceptor`, and sections of plugins in a file.
 @Suite("Plugins on the command line") struct PluginArgumentTests {

@@ -7,6 +7,7 @@ import TestTools
 import Testing
 
 @testable import BywayCommand
+@testable import BywayDaemon
 @testable import BywayPlugins
 
 /// Plugins in `byway status`, as JSON and in metrics.

@@ -2,6 +2,7 @@ import Synchronization
 import Testing
 
 @testable import BywayCommand
+@testable import BywayDaemon
 
 /// Reloads that are requested while others run.
 @Suite("Queue of reloads", .timeLimit(.minutes(1))) struct ReloadQueueTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import BywayCommand
+@testable import BywayDaemon
 
 @Suite struct ResidentMemoryTests {
   @Test("only read-only private file mappings are released from memory")

@@ -10,6 +10,7 @@ import Testing
 import UnixTransport
 
 @testable import BywayCommand
+@testable import BywayDaemon
 
 /// The plugins of a daemon.
 @Suite("Plugins of a daemon", .timeLimit(.minutes(1))) struct RunningPluginsTests {

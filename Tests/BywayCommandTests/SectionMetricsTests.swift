@@ -6,6 +6,7 @@ import Testing
 
 @testable import Byway
 @testable import BywayCommand
+@testable import BywayDaemon
 
 /// The metrics of a daemon with several sections.
 @Suite struct SectionMetricsTests {

@@ -10,6 +10,7 @@ import TestTools
 import Testing
 
 @testable import BywayCommand
+@testable import BywayDaemon
 
 /// Notifications of daemons to the service manager.
 @Suite("Service manager") struct ServiceManagerTests {

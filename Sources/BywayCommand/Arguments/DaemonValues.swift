@@ -1,4 +1,5 @@
 import ArgumentParser
+import BywayDaemon
 
 // The values of a daemon's options that the daemon knows as well.
 

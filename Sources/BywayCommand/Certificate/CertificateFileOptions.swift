@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayDaemon
 import BywayPrimitives
 import BywayTLSInterception
 import BywayTerminal

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayDaemon
 import BywayProxy
 import BywayTerminal
 

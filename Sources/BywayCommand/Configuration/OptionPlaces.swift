@@ -1,3 +1,4 @@
+import BywayDaemon
 import BywayTerminal
 
 /// The places of a plan's options: a line of its file, or the command line.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BywayDaemon
 import BywayPrimitives
 import BywayTerminal
 

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Byway
+import BywayDaemon
 import BywayTerminal
 import Logging
-import NIOCore
 
 /// The options of a daemon: a value, read from a file and a command line without side effects. A start, a reload and `--check` all
 /// begin with it.

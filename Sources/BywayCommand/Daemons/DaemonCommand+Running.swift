@@ -1,3 +1,4 @@
+import BywayDaemon
 import BywayTerminal
 
 extension DaemonCommand {

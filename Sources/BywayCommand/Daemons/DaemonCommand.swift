@@ -1,4 +1,5 @@
 import ArgumentParser
+import BywayDaemon
 
 /// A command that runs a daemon.
 protocol DaemonCommand: AsyncParsableCommand {

@@ -1,4 +1,5 @@
 import Byway
+import BywayDaemon
 import BywayPrimitives
 import BywayProxy
 

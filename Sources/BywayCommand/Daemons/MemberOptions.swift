@@ -1,6 +1,6 @@
 import ArgumentParser
 import Byway
-import BywayProxy
+import BywayDaemon
 import Logging
 
 /// The options of a member.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayDaemon
 import BywayLibC
 import BywayTerminal
 import Logging

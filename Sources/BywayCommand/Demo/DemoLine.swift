@@ -1,3 +1,4 @@
+import BywayDaemon
 import BywayInspector
 import BywayLineDevices
 import BywayLineEmulation

@@ -1,3 +1,4 @@
+import BywayDaemon
 import NIOCore
 
 /// The interactive demo, which runs until its user quits.

@@ -1,4 +1,5 @@
 import Byway
+import BywayDaemon
 import BywayGateway
 import BywayInspector
 import BywayInterceptors

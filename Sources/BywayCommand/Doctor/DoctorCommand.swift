@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayDaemon
 import BywayDoctor
 import BywayLibC
 import BywayPrimitives

@@ -1,4 +1,5 @@
 import Byway
+import BywayDaemon
 import BywayHTTPWire
 import BywayPlugins
 import BywayPrimitives

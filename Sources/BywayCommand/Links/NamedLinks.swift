@@ -1,4 +1,5 @@
 import Byway
+import BywayDaemon
 import BywayLibC
 import BywayPrimitives
 import BywayTerminal

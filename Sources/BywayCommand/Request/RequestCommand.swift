@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayDaemon
 import BywayHTTPWire
 import BywayInterceptors
 import BywayPrimitives

@@ -1,9 +1,0 @@
-import BywayTerminal
-
-/// The result of a reload.
-enum ReloadResult: Sendable {
-  /// - Parameter atStart: the names of changed options that take effect at the next start only.
-  case done(atStart: [String])
-  /// The reasons; at least one.
-  case refused([CommandFailure])
-}
