@@ -250,9 +250,16 @@ let package = Package(
         "BywayTerminal", coreMetrics, nioCore, nioPosix, httpTypes, logging,
       ], small),
     source(
+      "BywayDemo",
+      [
+        "Byway", "BywayDaemon", "BywayGateway", "BywayInspector", "BywayInterceptors", "BywayProxy",
+        "BywayLineDevices", "BywayLineEmulation", "BywayLineLayer", "BywayPrimitives", "BywayTerminal", nioCore,
+        httpTypes, logging, crypto,
+      ], small),
+    source(
       "BywayCommand",
       [
-        "Byway", "BywayBrowserFiles", "BywayDaemon", "BywayDevices", "BywayDoctor", "BywayGateway", "BywayInspector",
+        "Byway", "BywayBrowserFiles", "BywayDaemon", "BywayDemo", "BywayDevices", "BywayDoctor", "BywayGateway",
         "BywayInterceptors", "BywayLibC", "BywayPlugins", "BywayProxy", "BywayTLS", "BywayHTTPWire",
         "BywayLineConformance", "BywayLineDevices", "BywayLineEmulation", "BywayLineLayer", "BywayPrimitives",
         "BywayTLSInterception", "BywayTerminal", nioCore, nioPosix, nioSSL, httpTypes, logging, crypto,
@@ -558,7 +565,8 @@ let package = Package(
     tests(
       "BywayCommandTests",
       [
-        "Byway", "BywayCommand", "BywayDaemon", "BywayDevices", "BywayLineEmulation", "BywayLineLayer", "BywayPlugins",
+        "Byway", "BywayCommand", "BywayDaemon", "BywayDemo", "BywayDevices", "BywayInspector", "BywayLineEmulation",
+        "BywayLineLayer", "BywayPlugins",
         "BywayPrimitives", "BywayTerminal", "TestPeers", "byway",
         "LoopbackTransport", "ProcessTransport",
         "TCPTransport", "UnixTransport", "TestTools", nioCore, nioPosix, httpTypes, logging, argumentParser,

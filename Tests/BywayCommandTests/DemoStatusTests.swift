@@ -3,7 +3,7 @@ import BywayTerminal
 import NIOCore
 import Testing
 
-@testable import BywayCommand
+@testable import BywayDemo
 
 @Suite("Status line of the demo") struct DemoStatusTests {
   private let plain = TextStyle(isColourful: false)

@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 @testable import BywayCommand
+@testable import BywayDemo
 
 @Suite("Messages to users") struct MessageTests {
   private func response(_ code: Int, _ proxyStatus: String) throws -> HTTPResponse {

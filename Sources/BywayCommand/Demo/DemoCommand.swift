@@ -1,9 +1,6 @@
 import ArgumentParser
-import Byway
 import BywayDaemon
-import BywayLibC
-import BywayTerminal
-import Logging
+import BywayDemo
 
 /// `byway demo`
 struct DemoCommand: AsyncParsableCommand {
@@ -32,43 +29,9 @@ struct DemoCommand: AsyncParsableCommand {
   var logLevel = LogLevel.error
 
   func run() async throws {
-    if once { try await tour() } else { try await show() }
-  }
-
-  private func tour() async throws {
-    let transports = CommandContext.transports
-    let stage = try await stage(transports, observer: nil, isInspected: false)
-    do {
-      try await DemoTour(stage: stage, transports: transports, style: TextStyle(for: .output)).run()
-      await stage.stop(within: .seconds(1))
-    } catch {
-      await stage.stop(within: .zero)
-      throw error
-    }
-  }
-
-  private func show() async throws {
-    let transports = CommandContext.transports
-    let style = TextStyle(for: .output)
-    let display = StatusLine(on: .output)
-    let keys = display.stream.isTerminal ? KeyInput() : nil
-    defer { keys?.close() }
-    let service = DaemonService(canReload: false) { _ in
-      let printer = ExchangePrinter { display.writeLine($0.line(style)) }
-      let stage = try await stage(transports, observer: printer, isInspected: true)
-      for line in stage.introduction(style, isSeen: display.stream.isTerminal) { display.writeLine(line) }
-      let console = DemoConsole(stage: stage, display: display, keys: keys, style: style)
-      return DemoShow(stage: stage, console: console)
-    }
-    try await service.runToEnd(logger: DaemonLogHandler.logger("byway.demo"))
-  }
-
-  private func stage(
-    _ transports: TransportRegistry, observer: (any Interceptor)?, isInspected: Bool
-  ) async throws -> DemoStage {
     LogLevels.set(logLevel)
-    return try await DemoStage.start(
-      listen: try ListenAddress(listen).link(in: transports), isInspected: isInspected, seed: seed,
-      transports: transports, observer: observer, logger: DaemonLogHandler.logger("byway.demo"))
+    let transports = CommandContext.transports
+    let demo = Demo(listen: try ListenAddress(listen).link(in: transports), seed: seed, transports: transports)
+    if once { try await demo.tour() } else { try await demo.show() }
   }
 }

@@ -1,9 +1,8 @@
-import Byway
 import NIOCore
 
 extension Body {
   /// Returns the body with a function that is called when it is read: with each chunk's size, and with `nil` at the end.
-  func measured(_ report: @escaping @Sendable (Int?) -> Void) -> Body {
+  package func measured(_ report: @escaping @Sendable (Int?) -> Void) -> Body {
     Body(
       MeasuredBody(body: self, report: report), length: length, isReplayable: isReplayable,
       trailers: { await self.trailers() })
