@@ -563,9 +563,16 @@ let package = Package(
         nioCore, nioPosix, logging,
       ]),
     tests(
+      "BywayDaemonTests",
+      [
+        "Byway", "BywayDaemon", "BywayGateway", "BywayHTTPWire", "BywayInspector", "BywayLineLayer", "BywayPlugins",
+        "BywayPrimitives", "BywayProxy", "BywayTerminal", "TestPeers", "byway", "LoopbackTransport", "ProcessTransport",
+        "TCPTransport", "UnixTransport", "TestTools", nioCore, nioPosix, httpTypes, logging,
+      ]),
+    tests(
       "BywayCommandTests",
       [
-        "Byway", "BywayCommand", "BywayDaemon", "BywayDemo", "BywayDevices", "BywayInspector", "BywayLineEmulation",
+        "Byway", "BywayCommand", "BywayDaemon", "BywayDemo", "BywayDevices", "BywayLineEmulation",
         "BywayLineLayer", "BywayPlugins",
         "BywayPrimitives", "BywayTerminal", "TestPeers", "byway",
         "LoopbackTransport", "ProcessTransport",

@@ -251,5 +251,12 @@ extension Parsing {
       }
       #expect(failure.message.hasPrefix("\(option): \"\(value)\" "), "\(failure.message)")
     }
+
+    @Test("a memory budget of less than 1 MiB is refused")
+    func smallBudget() throws {
+      _ = try DaemonOptions.parse(["--memory-budget", "1M"])
+      _ = try DaemonOptions.parse([])
+      #expect(throws: (any Error).self) { try DaemonOptions.parse(["--memory-budget", "1048575"]) }
+    }
   }
 }

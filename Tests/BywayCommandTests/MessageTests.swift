@@ -2,9 +2,7 @@ import Byway
 import BywayLineLayer
 import BywayTerminal
 import HTTPTypes
-import Logging
 import NIOCore
-import Synchronization
 import Testing
 
 @testable import BywayCommand
@@ -81,17 +79,6 @@ import Testing
     record.isComplete = false
     #expect(!record.line(plain).contains("\u{1B}") && !record.line(plain).unicodeScalars.contains("\u{202E}"))
     #expect(record.line(plain).count == line.count + "  cut off".count && record.line(plain).count < 80)
-  }
-
-  @Test("a log message stays on one line and contains no control characters")
-  func logs() {
-    let lines = LogLines()
-    var logger = lines.logger()
-    logger[metadataKey: "link"] = "x\u{9B}2J"
-    logger.critical("a\nb\u{85}", metadata: ["error": ["\u{202E}c", .stringConvertible("d\u{1B}")]])
-    let line = lines.text.dropLast()
-    #expect(line.contains("a b? ") && line.contains("?c") && line.contains("x?2J"), "\(line)")
-    #expect(line.unicodeScalars.allSatisfy { !$0.isObeyed })
   }
 
   @Test("output is colored on a terminal only")

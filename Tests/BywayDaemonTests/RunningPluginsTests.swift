@@ -9,7 +9,6 @@ import TestTools
 import Testing
 import UnixTransport
 
-@testable import BywayCommand
 @testable import BywayDaemon
 
 /// The plugins of a daemon.

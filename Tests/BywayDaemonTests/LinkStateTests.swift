@@ -2,7 +2,6 @@ import BywayInspector
 import Testing
 
 @testable import Byway
-@testable import BywayCommand
 @testable import BywayDaemon
 @testable import BywayLineLayer
 

@@ -2,7 +2,6 @@ import Foundation
 import TestPeers
 import Testing
 
-@testable import BywayCommand
 @testable import BywayDaemon
 
 /// The folders of control sockets, on machines without other daemons.

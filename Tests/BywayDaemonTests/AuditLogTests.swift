@@ -4,7 +4,6 @@ import Logging
 import TestTools
 import Testing
 
-@testable import BywayCommand
 @testable import BywayDaemon
 
 @Suite struct AuditLogTests {

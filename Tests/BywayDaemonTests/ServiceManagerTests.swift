@@ -9,7 +9,6 @@ import TestPeers
 import TestTools
 import Testing
 
-@testable import BywayCommand
 @testable import BywayDaemon
 
 /// Notifications of daemons to the service manager.

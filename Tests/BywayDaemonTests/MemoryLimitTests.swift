@@ -1,7 +1,6 @@
 import Byway
 import Testing
 
-@testable import BywayCommand
 @testable import BywayDaemon
 
 @Suite struct MemoryLimitTests {
@@ -16,12 +15,5 @@ import Testing
   func groups() {
     #expect(MemoryLimit.groupFolders("/a/b.slice") == ["/a/b.slice", "/a", ""])
     #expect(MemoryLimit.groupFolders("/") == [""])
-  }
-
-  @Test("a memory budget of less than 1 MiB is refused")
-  func small() throws {
-    _ = try DaemonOptions.parse(["--memory-budget", "1M"])
-    _ = try DaemonOptions.parse([])
-    #expect(throws: (any Error).self) { try DaemonOptions.parse(["--memory-budget", "1048575"]) }
   }
 }

@@ -12,7 +12,6 @@ import TestTools
 import Testing
 
 @testable import Byway
-@testable import BywayCommand
 @testable import BywayDaemon
 
 /// The content and the files of an access log.

@@ -6,7 +6,6 @@ import Synchronization
 import TestTools
 import Testing
 
-@testable import BywayCommand
 @testable import BywayDaemon
 
 /// The output of a test's loggers.
@@ -73,5 +72,16 @@ final class LogLines: Sendable {
       #expect(!LogFormat.leadsToJournal(other, descriptor))
     }
     #expect(!LogFormat.leadsToJournal("\(status.st_dev):\(status.st_ino)", -1))
+  }
+
+  @Test("a log message stays on one line and contains no control characters")
+  func logs() {
+    let lines = LogLines()
+    var logger = lines.logger()
+    logger[metadataKey: "link"] = "x\u{9B}2J"
+    logger.critical("a\nb\u{85}", metadata: ["error": ["\u{202E}c", .stringConvertible("d\u{1B}")]])
+    let line = lines.text.dropLast()
+    #expect(line.contains("a b? ") && line.contains("?c") && line.contains("x?2J"), "\(line)")
+    #expect(line.unicodeScalars.allSatisfy { !$0.isObeyed })
   }
 }

@@ -1,6 +1,5 @@
 import Testing
 
-@testable import BywayCommand
 @testable import BywayDaemon
 
 @Suite struct ResidentMemoryTests {

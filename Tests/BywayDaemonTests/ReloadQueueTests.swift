@@ -1,7 +1,6 @@
 import Synchronization
 import Testing
 
-@testable import BywayCommand
 @testable import BywayDaemon
 
 /// Reloads that are requested while others run.

@@ -1,7 +1,6 @@
 import BywayTerminal
 import Testing
 
-@testable import BywayCommand
 @testable import BywayDaemon
 
 @Suite struct DescriptorBudgetTests {

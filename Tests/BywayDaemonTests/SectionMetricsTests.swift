@@ -5,7 +5,6 @@ import TCPTransport
 import Testing
 
 @testable import Byway
-@testable import BywayCommand
 @testable import BywayDaemon
 
 /// The metrics of a daemon with several sections.
