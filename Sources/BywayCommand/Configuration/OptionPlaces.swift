@@ -29,8 +29,8 @@ struct OptionPlaces: Sendable {
     return (nil, "\(option): ")
   }
 
-  func flaws<Command: DaemonCommand>(
-    of checks: [OptionCheck], in section: String = "", of kind: Command.Type
+  func flaws<Member: DaemonMember>(
+    of checks: [OptionCheck], in section: String = "", of kind: Member.Type
   ) -> [OptionFlaw] {
     checks.compactMap { check in
       do {
@@ -42,12 +42,12 @@ struct OptionPlaces: Sendable {
     }
   }
 
-  func flaw<Command: DaemonCommand>(
-    _ failure: CommandFailure, at option: String, _ value: String?, in section: String, of _: Command.Type
+  func flaw<Member: DaemonMember>(
+    _ failure: CommandFailure, at option: String, _ value: String?, in section: String, of _: Member.Type
   ) -> OptionFlaw {
     let place = place(of: option, value, in: section)
     guard let line = place.line else {
-      return OptionFlaw(line: nil, failure: failure.at(Command.Member.place(of: section) + place.text))
+      return OptionFlaw(line: nil, failure: failure.at(Member.place(of: section) + place.text))
     }
     return OptionFlaw(line: line, failure: failure.at(place.text).inWordsOfFile([option]))
   }

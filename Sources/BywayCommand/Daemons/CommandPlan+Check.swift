@@ -15,12 +15,13 @@ extension CommandPlan {
     for (name, member) in members {
       let own = member.options.links(of: member.configuration)
       links += own.map { (name, $0) }
-      flaws += places.flaws(of: own.map(\.check) + member.options.checks(in: transports), in: name, of: Command.self)
+      flaws += places.flaws(
+        of: own.map(\.check) + member.options.checks(in: transports), in: name, of: Command.Member.self)
     }
-    flaws += places.flaws(of: daemon.observation.checks, of: Command.self)
+    flaws += places.flaws(of: daemon.observation.checks, of: Command.Member.self)
     for link in links { flaws += clash(of: link, with: &taken) }
     for link in try daemon.observation.links(in: transports) {
-      flaws += places.flaws(of: [link.check], of: Command.self) + clash(of: ("", link), with: &taken)
+      flaws += places.flaws(of: [link.check], of: Command.Member.self) + clash(of: ("", link), with: &taken)
     }
     if !flaws.isEmpty { throw ConfigurationErrors(of: flaws) }
   }
@@ -37,6 +38,6 @@ extension CommandPlan {
       ? "\(place) is one line, which [\(Command.Member.kind) \(other.section)] has: a line has one user."
       : "\(place) is taken by \(words): choose another place for one of them."
     let failure = CommandFailure(.usage, message)
-    return [places.flaw(failure, at: link.link.option, link.link.value, in: link.section, of: Command.self)]
+    return [places.flaw(failure, at: link.link.option, link.link.value, in: link.section, of: Command.Member.self)]
   }
 }

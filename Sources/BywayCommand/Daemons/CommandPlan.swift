@@ -98,8 +98,8 @@ extension CommandPlan.Source {
     guard reader.flaws.isEmpty, let daemon = commands.first?.command.daemon else {
       // The files in valid lines may have errors as well.
       let others = (reader.sound + commands.map { ($0.name, $0.command) }).flatMap { name, command in
-        places.flaws(of: command.member.checks(in: transports), in: name, of: Command.self)
-          + places.flaws(of: command.daemon.observation.checks, of: Command.self)
+        places.flaws(of: command.member.checks(in: transports), in: name, of: Command.Member.self)
+          + places.flaws(of: command.daemon.observation.checks, of: Command.Member.self)
       }
       throw ConfigurationErrors(of: reader.flaws + others)
     }
