@@ -5,6 +5,7 @@ import Logging
 import Synchronization
 import TestTools
 import Testing
+import TransportTestSupport
 
 @testable import SerialTransport
 

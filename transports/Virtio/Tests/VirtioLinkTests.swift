@@ -149,57 +149,11 @@ import TransportTestSupport
   }
 
   /// Returns the folders of a machine with one port, and the far end of the port.
-  private func port(_ name: String) throws -> (FakePorts, RawTerminal) {
+  private func port(_ name: String) throws -> (FakePorts, PseudoTerminal) {
     let system = try FakePorts([name: "org.byway.link\n"])
-    let terminal = try RawTerminal()
+    let terminal = try PseudoTerminal(isRaw: true)
     try FileManager.default.createSymbolicLink(atPath: "\(system.devices)/\(name)", withDestinationPath: terminal.path)
     return (system, terminal)
-  }
-}
-
-/// A pseudo-terminal that passes all bytes unchanged, as a port does.
-private final class RawTerminal: Sendable {
-  let path: String
-  private let far: CInt
-  /// Keeps the settings, and the terminal from hanging up between two programs.
-  private let near: CInt
-
-  init() throws {
-    far = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
-    var isLocked: CInt = 0
-    var number: CInt = 0
-    // TIOCSPTLCK and TIOCGPTN of ioctl_tty(2).
-    guard far >= 0, ioctl(far, 0x4004_5431, &isLocked) == 0, ioctl(far, 0x8004_5430, &number) == 0 else {
-      throw FixtureError("cannot make a pseudo-terminal")
-    }
-    path = "/dev/pts/\(number)"
-    near = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
-    var settings = termios()
-    guard near >= 0, tcgetattr(near, &settings) == 0 else { throw FixtureError("cannot open \(path)") }
-    cfmakeraw(&settings)
-    guard tcsetattr(near, TCSANOW, &settings) == 0 else { throw FixtureError("cannot set \(path)") }
-  }
-
-  deinit {
-    close(near)
-    close(far)
-  }
-
-  func write(_ bytes: [UInt8]) throws {
-    guard Glibc.write(far, bytes, bytes.count) == bytes.count else { throw FixtureError("cannot write: \(errno)") }
-  }
-
-  func read(_ count: Int) throws -> [UInt8] {
-    var bytes: [UInt8] = []
-    while bytes.count < count {
-      var ready = pollfd(fd: far, events: Int16(POLLIN), revents: 0)
-      guard poll(&ready, 1, 20_000) == 1 else { throw FixtureError("nothing came in time") }
-      var chunk = [UInt8](repeating: 0, count: count - bytes.count)
-      let got = Glibc.read(far, &chunk, chunk.count)
-      guard got > 0 else { throw FixtureError("cannot read: \(errno)") }
-      bytes += chunk[..<got]
-    }
-    return bytes
   }
 }
 

@@ -18,17 +18,7 @@ import TransportTestSupport
 
   init() throws { folder = try TemporaryFolder() }
 
-  private static let request = """
-    GET /byway HTTP/1.1\r
-    Host: hub\r
-    Upgrade: websocket\r
-    Connection: Upgrade\r
-    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r
-    Sec-WebSocket-Version: 13\r
-    Sec-WebSocket-Protocol: byway\r
-    \r
-
-    """
+  private static let request = openingRequest()
 
   private func secret(_ text: String, mode: mode_t = 0o600) throws -> String {
     let path = try folder.write(text, to: "token")

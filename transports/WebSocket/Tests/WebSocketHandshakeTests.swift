@@ -16,17 +16,7 @@ import TransportTestSupport
 
   // MARK: The listening end
 
-  private static let request = """
-    GET /byway HTTP/1.1\r
-    Host: hub\r
-    Upgrade: websocket\r
-    Connection: Upgrade\r
-    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r
-    Sec-WebSocket-Version: 13\r
-    Sec-WebSocket-Protocol: chat, byway\r
-    \r
-
-    """
+  private static let request = openingRequest(protocols: "chat, byway")
 
   /// Returns the answer of a listener to the bytes of a client, until `count` bytes or the end.
   private func answer(

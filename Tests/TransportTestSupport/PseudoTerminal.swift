@@ -1,14 +1,15 @@
 import Foundation
 import Glibc
-import NIOCore
-import TransportTestSupport
 
 /// A pseudo-terminal. The test holds one end, like a device; the other end has a path.
-final class PseudoTerminal: Sendable {
-  let path: String
+package final class PseudoTerminal: Sendable {
+  package let path: String
   private let far: CInt
+  /// Keeps the settings, and the terminal from hanging up between two programs; `nil` for a program that sets the terminal itself.
+  private let near: CInt?
 
-  init() throws {
+  /// - Parameter isRaw: Whether it passes all bytes unchanged.
+  package init(isRaw: Bool = false) throws {
     far = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
     var isLocked: CInt = 0
     var number: CInt = 0
@@ -17,18 +18,31 @@ final class PseudoTerminal: Sendable {
       throw FixtureError("cannot make a pseudo-terminal")
     }
     path = "/dev/pts/\(number)"
+    near = isRaw ? try Self.openRaw(path) : nil
   }
 
-  deinit { close(far) }
+  private static func openRaw(_ path: String) throws -> CInt {
+    let near = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+    var settings = termios()
+    guard near >= 0, tcgetattr(near, &settings) == 0 else { throw FixtureError("cannot open \(path)") }
+    cfmakeraw(&settings)
+    guard tcsetattr(near, TCSANOW, &settings) == 0 else { throw FixtureError("cannot set \(path)") }
+    return near
+  }
+
+  deinit {
+    if let near { close(near) }
+    close(far)
+  }
 
   /// Gives the near end a name that may later be moved to another pseudo-terminal, as with device names.
-  func link(as name: String) throws {
+  package func link(as name: String) throws {
     unlink(name)
     guard symlink(path, name) == 0 else { throw FixtureError("cannot make a link") }
   }
 
   /// The settings of the near end.
-  var settings: [UInt8] {
+  package var settings: [UInt8] {
     get throws {
       var settings = termios()
       guard tcgetattr(far, &settings) == 0 else { throw FixtureError("cannot get the settings") }
@@ -36,7 +50,7 @@ final class PseudoTerminal: Sendable {
     }
   }
 
-  func write(_ bytes: [UInt8]) throws {
+  package func write(_ bytes: [UInt8]) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(far, $0.baseAddress, $0.count) }
@@ -46,7 +60,7 @@ final class PseudoTerminal: Sendable {
   }
 
   /// Reads the next bytes that the near end sends.
-  func read(_ count: Int) throws -> [UInt8] {
+  package func read(_ count: Int) throws -> [UInt8] {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 4096)
     while bytes.count < count {
@@ -58,22 +72,22 @@ final class PseudoTerminal: Sendable {
   }
 
   /// Whether the near end has sent anything that is not read yet.
-  var hasInput: Bool {
+  package var hasInput: Bool {
     var count: CInt = 0
     return ioctl(far, UInt(FIONREAD), &count) == 0 && count > 0
   }
 
   private func wait(for events: Int32) throws {
     var ready = pollfd(fd: far, events: Int16(events), revents: 0)
-    guard poll(&ready, 1, 10_000) == 1 else { throw FixtureError("nothing came in time") }
+    guard poll(&ready, 1, 20_000) == 1 else { throw FixtureError("nothing came in time") }
   }
 }
 
 /// Returns the number of descriptors of this process for a path.
-func openCount(of path: String) throws -> Int {
+package func openCount(of path: String) throws -> Int {
   try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter {
     (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path
   }.count
 }
 
-let everyByte = (0...255).map { UInt8($0) }
+package let everyByte = (0...255).map { UInt8($0) }
