@@ -120,7 +120,7 @@ import TransportTestSupport
         self.upstreams = upstreams
         hub = InboundHub(
           link, on: eventLoop, hop: nil, liveness: .ofServer, siblings: nil, mostCandidates: mostCandidates,
-          logger: record.logger
+          logger: record.logger, board: { _, _, _ throws(HubRefusal) in throw .closing }
         ) { [upstreams] name, _, _ throws(HubRefusal) in
           guard let upstream = upstreams[name.text] else { throw .configured(name) }
           return upstream

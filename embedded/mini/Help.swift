@@ -16,12 +16,14 @@ func printHelp() -> Never {
     """
     byway-mini passes the bytes of a link on to a server on this machine, for boards with little memory.
 
-    USAGE: byway-mini --link LINK --to TARGET [--idle SECONDS]
+    USAGE: byway-mini --link LINK --to TARGET [--name NAME] [--idle SECONDS]
 
       --link serial:/dev/ttyS0?baud=115200   a serial line; also parity=none|even|odd, stopbits=1|2, flow=none|rtscts
       --link stdio:                          standard input and output
       --link unix:/run/byway.sock?mode=0660  a Unix socket; each connection is one to the target
       --link tcp://127.0.0.1:7000            a port; ?insecure=yes allows addresses that other machines reach
+      --link 'tcp://192.0.2.1:7000?open=dial&insecure=yes' --name printer
+                                             dials byway proxy --hub 'tcp://…?http=1.1', also with unix:
       --to tcp://127.0.0.1:80                the server, by its address
       --to unix:/run/app.sock                the server, by its socket
       --idle SECONDS                         closes a connection that carried no bytes for so long (default: 300)

@@ -4,6 +4,6 @@ import CMini
 func main(_ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> CInt {
   let options = Options(arguments, count: Int(count))
   var relay = Relay(options)
-  relay.printReady(options.linkText)
+  relay.printReady(options)
   relay.run()
 }

@@ -26,6 +26,14 @@ struct Message: ~Copyable {
     append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
   }
 
+  /// Appends a number as eight digits.
+  mutating func append(hexadecimal number: UInt32) {
+    for place in 0..<UInt32(8) {
+      let digit = UInt8(truncatingIfNeeded: number >> (28 - 4 * place)) & 15
+      append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+    }
+  }
+
   mutating func append(_ address: mini_address) {
     if address.is_unix != 0 {
       append("unix:")

@@ -5,6 +5,8 @@ enum Link {
   case serial(device: Text, settings: mini_serial)
   case standardStreams
   case listener(mini_address, mode: UInt32)
+  /// A hub that is dialed.
+  case hub(mini_address, name: Text)
 }
 
 /// The command line.
@@ -19,10 +21,10 @@ struct Options {
 
   /// Reads the arguments, and ends the program if they are wrong.
   init(_ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>, count: Int) {
-    var link: Link?
     var linkText: Text?
     var target: mini_address?
     var idle: UInt32?
+    var deviceName: Text?
     var index = 1
     while index < count, let argument = arguments[index] {
       var (name, value) = Text(argument).split(at: UInt8(ascii: "="))
@@ -35,9 +37,12 @@ struct Options {
       }
       guard let value else { stop(.usage, missingValue(name)) }
       if name.equals("--link") {
-        if link != nil { Options.stopRepeated(name) }
-        link = Options.link(value)
+        if linkText != nil { Options.stopRepeated(name) }
         linkText = value
+      } else if name.equals("--name") {
+        if deviceName != nil { Options.stopRepeated(name) }
+        Options.checkDeviceName(value)
+        deviceName = value
       } else if name.equals("--to") {
         if target != nil { Options.stopRepeated(name) }
         target = Options.target(value)
@@ -48,25 +53,20 @@ struct Options {
       }
       index += 1
     }
-    guard let link, let linkText else {
+    guard let linkText else {
       stop(.usage, message("A link is missing: add --link, for example --link serial:/dev/ttyS0?baud=115200."))
     }
     guard let target else {
       stop(.usage, message("A target is missing: add --to, for example --to tcp://127.0.0.1:80."))
     }
-    self.link = link
+    self.link = Options.link(linkText, deviceName)
     self.linkText = linkText
     self.target = target
     self.idle = (idle ?? 300) * 1000
   }
 
   private static func checkName(_ name: Text, whole: Text) {
-    if name.equals("--link") || name.equals("--to") || name.equals("--idle") { return }
-    if name.equals("--name") {
-      stop(
-        .usage, message("--name: the links of byway-mini carry no name: give it to the proxy, with --device NAME=LINK.")
-      )
-    }
+    if name.equals("--link") || name.equals("--to") || name.equals("--idle") || name.equals("--name") { return }
     if name.equals("--origin") {
       stop(.usage, message("--origin: byway-mini passes bytes on without reading them: write --to tcp://127.0.0.1:80."))
     }
@@ -83,9 +83,52 @@ struct Options {
     stop(.usage, error)
   }
 
+  /// Ends the program if no hub accepts the name.
+  private static func checkDeviceName(_ name: Text) {
+    var isValid = name.count >= 1 && name.count <= 63
+    for index in 0..<name.count {
+      let byte = name[index], letter = byte | 0x20
+      let isLetter = letter >= UInt8(ascii: "a") && letter <= UInt8(ascii: "z")
+      let isDigit = byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+      let isInside = index > 0 && index < name.count - 1
+      if !isLetter, !isDigit, byte != UInt8(ascii: "-") || !isInside { isValid = false }
+    }
+    if isValid, name.count >= 4, name[2] == UInt8(ascii: "-"), name[3] == UInt8(ascii: "-") { isValid = false }
+    if name.equals("byway") {
+      stop(.usage, message("--name: byway is the name of the list of devices: choose another one."))
+    }
+    guard isValid else {
+      stop(
+        .usage,
+        message(
+          "--name: ", name,
+          " is not the name of a device: write up to 63 letters, digits and hyphens, with a letter or digit at both ends."
+        ))
+    }
+  }
+
   // MARK: - Links
 
-  private static func link(_ text: Text) -> Link {
+  private static func link(_ text: Text, _ name: Text?) -> Link {
+    let link = parse(text)
+    if case .hub(let address, _) = link {
+      guard let name else {
+        stop(.usage, message("--link: ", text, " dials a hub, which needs a name: add --name NAME."))
+      }
+      return .hub(address, name: name)
+    }
+    if name != nil {
+      stop(
+        .usage,
+        message(
+          "--name is for a hub, and ", text,
+          " dials none: add open=dial to the link, or give the name to the proxy, with --device NAME=LINK."))
+    }
+    return link
+  }
+
+  /// A hub has no name yet.
+  private static func parse(_ text: Text) -> Link {
     let (address, options) = text.split(at: UInt8(ascii: "?"))
     if address.equals("stdio:") {
       checkOptions(options, of: text) { _, _ in false }
@@ -94,7 +137,12 @@ struct Options {
     if let path = address.after("serial:") { return serial(path, options, text) }
     if address.hasPrefix("unix:") {
       var mode: UInt32 = 0
+      var dials = false
       checkOptions(options, of: text) { name, value in
+        if name.equals("open"), value.equals("dial") {
+          dials = true
+          return true
+        }
         guard name.equals("mode") else { return false }
         guard let permissions = value.number(from: 1, to: 0o777, base: 8) else {
           stop(.usage, message("--link: ", text, ": mode= needs octal digits up to 777, such as 0660."))
@@ -102,19 +150,33 @@ struct Options {
         mode = permissions
         return true
       }
-      return .listener(unixAddress(address, "--link: "), mode: mode)
+      let local = unixAddress(address, "--link: ")
+      return dials ? .hub(local, name: text) : .listener(local, mode: mode)
     }
     guard address.hasPrefix("tcp://") else {
       stop(.usage, message("--link: ", text, " is not a link. Known: serial:, stdio:, unix: and tcp://."))
     }
     var isInsecure = false
+    var dials = false
     checkOptions(options, of: text) { name, value in
+      if name.equals("open"), value.equals("dial") {
+        dials = true
+        return true
+      }
       guard name.equals("insecure"), value.equals("yes") else { return false }
       isInsecure = true
       return true
     }
-    let listener = tcpAddress(address, "--link: ", leastPort: 0)
+    let listener = tcpAddress(address, "--link: ", leastPort: dials ? 1 : 0)
     guard isInsecure || listener.is_six != 0 || listener.four.0 == 127 else {
+      if dials {
+        stop(
+          .usage,
+          message(
+            "--link: ", text,
+            " is another machine, and plain TCP protects nothing: dial through ssh -L or stunnel, or add insecure=yes if that is intended."
+          ))
+      }
       stop(
         .usage,
         message(
@@ -122,7 +184,7 @@ struct Options {
           " is reachable by other machines, and plain TCP protects nothing: use 127.0.0.1, or add ?insecure=yes if that is intended."
         ))
     }
-    return .listener(listener, mode: 0)
+    return dials ? .hub(listener, name: text) : .listener(listener, mode: 0)
   }
 
   private static func serial(_ path: Text, _ options: Text?, _ text: Text) -> Link {
@@ -169,7 +231,7 @@ struct Options {
         var error = message("--link: ")
         error.append(option)
         error.append(
-          " is not an option of this link. Known: baud, parity, stopbits and flow of serial:, mode of unix:, insecure=yes of tcp://."
+          " is not an option of this link. Known: baud, parity, stopbits and flow of serial:, mode of unix:, insecure=yes of tcp://, open=dial of both."
         )
         stop(.usage, error)
       }

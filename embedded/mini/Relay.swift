@@ -51,6 +51,7 @@ struct Relay {
         stop(.usage, message("--link: ", device, " is not a serial device: write serial:/dev/ttyS0."))
       }
       return .line(Line(device, settings, now))
+    case .hub(let address, let name): return .line(Line(Hub(address, name: name), now))
     case .standardStreams:
       for descriptor in CInt(0)...1 {
         let type = mini_type_of_descriptor(descriptor)
@@ -99,8 +100,16 @@ struct Relay {
     }
   }
 
-  func printReady(_ link: Text) {
-    var text = message("ready on ")
+  func printReady(_ options: Options) {
+    let link = options.linkText
+    var text = message("")
+    if case .hub(_, let name) = options.link {
+      text.append("started as ")
+      text.append(name)
+      text.append(", dials ")
+    } else {
+      text.append("ready on ")
+    }
     if case .listener(_, let address, _) = source { text.append(address) } else { text.append(link) }
     text.append(" → ")
     text.append(target)

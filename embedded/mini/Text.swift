@@ -3,6 +3,11 @@ struct Text {
   private let start: UnsafePointer<UInt8>
   let count: Int
 
+  /// Takes bytes that do not move.
+  init(_ start: UnsafePointer<UInt8>, count: Int) {
+    self.init(start: start, count: count)
+  }
+
   private init(start: UnsafePointer<UInt8>, count: Int) {
     self.start = start
     self.count = count

@@ -95,7 +95,8 @@ struct linger {
 };
 
 enum { AF_LOCAL = 1, AF_FOUR = 2, AF_SIX = 10, STREAM = 1, CLOSE_ON_EXEC = 02000000, DO_NOT_WAIT = 04000 };
-enum { SOL = 1, REUSE = 2, ERROR = 4, LINGER = 13, TCP = 6, NO_DELAY = 1, V6 = 41, V6_ONLY = 26 };
+enum { SOL = 1, REUSE = 2, ERROR = 4, KEEP_ALIVE = 9, LINGER = 13, TCP = 6, NO_DELAY = 1, V6 = 41, V6_ONLY = 26 };
+enum { KEEP_IDLE = 4, KEEP_INTERVAL = 5, KEEP_COUNT = 6, USER_TIMEOUT = 18 };
 enum { MESSAGE_DO_NOT_WAIT = 0x40, MESSAGE_NO_SIGNAL = 0x4000, ENOTSOCK = 88, BACKLOG = 64 };
 enum { LOCK_EXCLUSIVE = 2, LOCK_DO_NOT_WAIT = 4, LOCK_NONE = 8 };
 enum { SIGNAL_INT = 2, SIGNAL_PIPE = 13, SIGNAL_TERM = 15, STANDARD_ERROR = 2 };
@@ -106,11 +107,13 @@ static struct mini_poll polls[MINI_POLLS];
 static uint8_t buffers[MINI_CONNECTIONS][2][MINI_BUFFER];
 static struct byway_line line;
 static struct mini_stream streams[MINI_CONNECTIONS];
+static uint8_t text[MINI_TEXT];
 
 struct mini_poll *mini_polls(void) { return polls; }
 uint8_t *mini_buffer(unsigned connection, unsigned direction) { return buffers[connection % MINI_CONNECTIONS][direction & 1]; }
 struct byway_line *mini_line(void) { return &line; }
 struct mini_stream *mini_stream_of(unsigned connection) { return &streams[connection % MINI_CONNECTIONS]; }
+uint8_t *mini_text(void) { return text; }
 const char *mini_release(void) { return BYWAY_RELEASE; }
 
 /* ---- Time, waiting, and the end ---- */
@@ -217,6 +220,16 @@ long mini_connect(const struct mini_address *address) {
     return result;
   }
   return descriptor;
+}
+
+static void set_number(int descriptor, int level, int option, int value) { set(descriptor, level, option, &value, sizeof value); }
+
+void mini_keep_alive(int descriptor) {
+  set_number(descriptor, SOL, KEEP_ALIVE, 1);
+  set_number(descriptor, TCP, KEEP_IDLE, 60);
+  set_number(descriptor, TCP, KEEP_INTERVAL, 10);
+  set_number(descriptor, TCP, KEEP_COUNT, 3);
+  set_number(descriptor, TCP, USER_TIMEOUT, 30000);
 }
 
 long mini_connected(int descriptor) {

@@ -26,7 +26,10 @@ enum {
   MINI_ENOTTY = 25,
   MINI_EADDRINUSE = 98,
   MINI_EADDRNOTAVAIL = 99,
+  MINI_ENETUNREACH = 101,
+  MINI_ETIMEDOUT = 110,
   MINI_ECONNREFUSED = 111,
+  MINI_EHOSTUNREACH = 113,
   MINI_EINPROGRESS = 115
 };
 
@@ -77,11 +80,15 @@ struct mini_stream {
   uint32_t owed;     /* bytes that are to be granted again */
 };
 
+/* Bytes of text that a hub may send before its line. */
+enum { MINI_TEXT = 255 };
+
 /* Static memory. */
 struct mini_poll *mini_polls(void);
 uint8_t *mini_buffer(unsigned connection, unsigned direction);
 struct byway_line *mini_line(void);
 struct mini_stream *mini_stream_of(unsigned connection);
+uint8_t *mini_text(void);
 
 long mini_wait(unsigned count, int32_t milliseconds);
 uint32_t mini_milliseconds(void);
@@ -106,6 +113,9 @@ void mini_reset(int descriptor);
 long mini_listen(const struct mini_address *address, uint32_t mode, uint16_t *port, struct mini_file *file);
 long mini_accept(int listener);
 long mini_connect(const struct mini_address *address);
+/* Lets the system find out whether the peer of a TCP socket is gone, and keeps a router from forgetting a silent connection: after a
+   minute of silence it probes each 10 s. A peer that acknowledges nothing for 30 s is gone. No effect on Unix sockets. */
+void mini_keep_alive(int descriptor);
 /* The result of a connection attempt: 0 or a negative error number. */
 long mini_connected(int descriptor);
 /* Removes the socket's file if it is still the same. */

@@ -53,6 +53,21 @@ public struct TransportRegistry: Sendable {
   /// Finds the transport of an address, and lets it check the address.
   /// - Throws: ``BywayError``, as for a text.
   public func link(_ address: LinkAddress) throws -> Link {
+    try link(address, isHub: false)
+  }
+
+  /// Finds the transport of a hub's address. With `http=1.1`, boards dial it: each begins with a greeting, and then a line.
+  /// - Throws: ``BywayError``, as for a text.
+  package func hub(_ address: LinkAddress) throws -> Link {
+    let link = try link(address, isHub: true)
+    if link.framing == .http1, link.isLine {
+      throw BywayError(
+        .invalidAddress, "\(address): a hub with http=1.1 is for connections, not for a line: use tcp:, tls: or unix:.")
+    }
+    return link
+  }
+
+  private func link(_ address: LinkAddress, isHub: Bool) throws -> Link {
     guard let transport = transports[address.scheme] else { throw unknown(address.scheme) }
     let known = (transport.options + LinkOption.common).map(\.name)
     let address = address.spellingOptions(as: known)
@@ -71,8 +86,10 @@ public struct TransportRegistry: Sendable {
       }
       return opening
     }
-    if framing == .http1, opening == .listen {
-      throw BywayError(.invalidAddress, "\(address): a server of HTTP/1.1 does not dial. Leave out open=listen.")
+    if framing == .http1, opening == .listen, !isHub {
+      throw BywayError(
+        .invalidAddress,
+        "\(address): a server of HTTP/1.1 does not dial, and byway-mini dials a hub. Leave out open=listen.")
     }
     _ = try address.jitter()
     try transport.check(address)

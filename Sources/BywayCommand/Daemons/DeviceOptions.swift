@@ -151,7 +151,7 @@ struct DeviceOptions: ParsableArguments {
     }
     let hubs = try hub.map { text in
       try OptionValue.of("--hub") {
-        let link = try transports.link(named: text.contains("open=") ? text : Self.listening(text))
+        let link = try transports.link(named: text.contains("open=") ? text : Self.listening(text), isHub: true)
         guard link.opening == .listen else {
           throw CommandFailure(.usage, "\(text): gateways dial a hub, so that it listens: leave out open=dial.")
         }

@@ -52,10 +52,13 @@ struct NamedLinks: Sendable {
   subscript(name: String) -> Entry? { entries.first { $0.name == name } }
 
   /// Returns the link of an entry, with further options at its end: `&http=1.1`.
-  func link(_ entry: Entry, options: Substring = "", in transports: TransportRegistry) throws -> Link {
+  func link(_ entry: Entry, options: Substring = "", isHub: Bool = false, in transports: TransportRegistry) throws
+    -> Link
+  {
     let separator = options.isEmpty ? "" : entry.address.contains("?") ? "&" : "?"
     do {
-      return try transports.link(entry.address + separator + options)
+      let text = entry.address + separator + options
+      return try isHub ? transports.hub(LinkAddress(text)) : transports.link(text)
     } catch var error as BywayError {
       error.message = "\(entry.place): \(error.message)"
       throw error
@@ -65,14 +68,16 @@ struct NamedLinks: Sendable {
 
 extension TransportRegistry {
   /// Returns a link as users write it after --link: an address or a name, both with options.
-  /// - Parameter isProgram: Whether a program is what users name there most often.
+  /// - Parameters:
+  ///   - isProgram: Whether a program is what users name there most often.
+  ///   - isHub: Whether gateways dial it.
   /// - Throws: ``CommandFailure`` or ``BywayError``.
-  func link(named text: String, isProgram: Bool = false) throws -> Link {
+  func link(named text: String, isProgram: Bool = false, isHub: Bool = false) throws -> Link {
     let name = text.prefix { $0 != "?" }
     let place = BarePlace(name, besides: schemes)
     guard ShortName.isValid(name) else {
       if let place { throw place.failure(name, isProgram: isProgram) }
-      return try link(text)
+      return try isHub ? hub(LinkAddress(text)) : link(text)
     }
     let namedLinks = try NamedLinks()
     guard let entry = namedLinks[String(name)] else {
@@ -85,6 +90,6 @@ extension TransportRegistry {
         "No link is called \"\(name)\".\(Spelling.hint(for: String(name), among: namedLinks.entries.map(\.name))) An address has a "
           + "scheme, for example unix:/run/byway.sock; \"byway links\" lists the names.")
     }
-    return try namedLinks.link(entry, options: text.dropFirst(name.count + 1), in: self)
+    return try namedLinks.link(entry, options: text.dropFirst(name.count + 1), isHub: isHub, in: self)
   }
 }

@@ -16,11 +16,15 @@ extension DeviceTable {
       }
       let hub = InboundHub(
         link, on: eventLoop, hop: terms.hop, liveness: terms.liveness, siblings: siblings,
-        limit: directory.mostDialed, logger: terms.logger
-      ) { [weak self] name, address, peer throws(HubRefusal) in
-        guard let self else { throw .closing }
-        return try gateway(name, from: peer, at: address)
-      }
+        limit: directory.mostDialed, logger: terms.logger,
+        board: { [weak self] name, address, peer throws(HubRefusal) in
+          guard let self else { throw .closing }
+          return try board(name, from: peer, at: address)
+        },
+        upstream: { [weak self] name, address, peer throws(HubRefusal) in
+          guard let self else { throw .closing }
+          return try gateway(name, from: peer, at: address)
+        })
       try await hub.listen()
       preparation.hubs[link.address.text] = hub
     }
@@ -47,8 +51,7 @@ extension DeviceTable {
       directory.hasGiven(name) || left.contains(device.hub)
     }
     for device in dialed.all {
-      device.upstream.patience = terms.patience
-      device.upstream.sharing = directory.sharing
+      device.change(patience: terms.patience, sharing: directory.sharing)
     }
   }
 
@@ -60,25 +63,49 @@ extension DeviceTable {
     return reports ?? []
   }
 
-  /// Returns the upstream for the connection of a gateway that has dialed. A name of another device is not given away. In particular, a
-  /// gateway without a certificate does not get a name that a certificate has verified; a gateway with the certificate takes the name from
-  /// one without.
+  /// Returns the upstream for the connection of a gateway that has dialed.
   /// - Parameter peer: the peer of the connection; `nil` if a certificate has the name.
   private func gateway(
     _ name: DeviceName, from peer: HubPeer?, at address: LinkAddress
   ) throws(HubRefusal) -> HTTP2Upstream {
-    let isCertified = peer == nil
-    if directory.hasGiven(name) { throw .configured(name) }
-    dialed.tidy(at: eventLoop.now)
-    if let known = dialed[name], known.isCertified != isCertified {
-      guard isCertified else { throw .certifiedElsewhere(name) }
-      dialed.remove(name)
-    }
-    return try dialed.device(named: name, from: peer) {
+    try admit(name, isCertified: peer == nil, isBoard: false)
+    let device = try dialed.device(named: name, from: peer) {
       let upstream = HTTP2Upstream.ofGateways(
         named: name.text, on: eventLoop, hop: terms.hop, patience: terms.patience, liveness: terms.liveness,
         sharing: directory.sharing, siblings: siblings, logger: terms.logger)
-      return DialedDevice(upstream: upstream, isCertified: isCertified, hub: address)
-    }.upstream
+      return DialedDevice(kind: .gateways(upstream), isCertified: peer == nil, hub: address)
+    }
+    guard case .gateways(let upstream) = device.kind else { throw .otherKind(name, isBoard: true) }
+    return upstream
+  }
+
+  /// Returns the device for the connection of a board that has dialed.
+  /// - Parameter peer: the peer of the connection; `nil` if a certificate has the name.
+  private func board(
+    _ name: DeviceName, from peer: HubPeer?, at address: LinkAddress
+  ) throws(HubRefusal) -> DialedBoard {
+    try admit(name, isCertified: peer == nil, isBoard: true)
+    let device = try dialed.device(named: name, from: peer) {
+      let board = DialedBoard(name, terms, siblings: siblings, on: eventLoop)
+      return DialedDevice(kind: .boards(board), isCertified: peer == nil, hub: address)
+    }
+    guard case .boards(let board) = device.kind else { throw .otherKind(name, isBoard: false) }
+    return board
+  }
+
+  /// Removes a device that loses its name to one that dials. A name of another device is not given away. In particular, a gateway without
+  /// a certificate does not get a name that a certificate has verified; a gateway with the certificate takes the name from one without.
+  private func admit(_ name: DeviceName, isCertified: Bool, isBoard: Bool) throws(HubRefusal) {
+    if directory.hasGiven(name) { throw .configured(name) }
+    dialed.tidy(at: eventLoop.now)
+    guard let known = dialed[name] else { return }
+    if known.isCertified != isCertified {
+      guard isCertified else { throw .certifiedElsewhere(name) }
+      return dialed.remove(name)
+    }
+    guard known.isBoard != isBoard else { return }
+    // The name is free again when its device has disconnected.
+    guard known.status.lastSeen != nil else { throw .otherKind(name, isBoard: known.isBoard) }
+    dialed.remove(name)
   }
 }

@@ -68,13 +68,13 @@ struct DialedDevices {
   mutating func sweep(at now: NIODeadline, where isUnwanted: (DeviceName, DialedDevice) -> Bool) {
     nextLook = now + Self.pause
     for (name, device) in devices {
-      let isGone = device.upstream.status.lastSeen.map { now - $0 >= Self.patience } ?? false
+      let isGone = device.status.lastSeen.map { now - $0 >= Self.patience } ?? false
       if isGone || isUnwanted(name, device) { remove(name) }
     }
   }
 
   mutating func remove(_ name: DeviceName) {
-    devices.removeValue(forKey: name)?.upstream.retire()
+    devices.removeValue(forKey: name)?.retire()
     guard let peer = peers.removeValue(forKey: name) else { return }
     names[peer]?.remove(name)
     if names[peer]?.isEmpty ?? false { names[peer] = nil }
@@ -82,7 +82,7 @@ struct DialedDevices {
 
   /// Removes the device of these names that has been disconnected for longest. Connected devices are kept.
   private mutating func removeLongestAway(of names: some Sequence<DeviceName>) -> Bool {
-    let away = names.compactMap { name in devices[name]?.upstream.status.lastSeen.map { (since: $0, name: name) } }
+    let away = names.compactMap { name in devices[name]?.status.lastSeen.map { (since: $0, name: name) } }
     guard let name = away.min(by: { $0.since < $1.since })?.name else { return false }
     remove(name)
     return true

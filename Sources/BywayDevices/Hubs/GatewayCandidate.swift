@@ -6,7 +6,7 @@ import NIOCore
 /// A gateway that has dialed and is being asked for its name.
 ///
 /// Lives on its event loop; held by the hub that asks, and by the exchange.
-final class GatewayCandidate: ResponseSink {
+final class GatewayCandidate: ResponseSink, HubCandidate {
   private static let patience = TimeAmount.seconds(5)
 
   /// The answer to the question for its name.

@@ -15,6 +15,12 @@ package enum HubRefusal: Error, Sendable, Hashable {
   case full(DeviceName, limit: Int)
   /// Its address has too many names. The text says what to do.
   case tooManyNames(DeviceName, String)
+  /// A connected device of the other kind uses the name.
+  case otherKind(DeviceName, isBoard: Bool)
+  /// It dials a hub with `http=1.1`, and does not begin as a board does.
+  case notABoard
+  /// Its greeting has another version.
+  case boardVersion(String)
   /// It has not answered the question for its name.
   case silent
   /// The hub stops.
@@ -34,7 +40,13 @@ extension HubRefusal: CustomStringConvertible {
       "claims '\(name)' without a certificate, but a gateway whose certificate has this name uses it"
     case .full(let name, let limit): "claims '\(name)', but the hub has its maximum of \(limit) devices"
     case .tooManyNames(let name, let text): "claims '\(name)', and \(text)"
-    case .silent: "did not answer the question for its name in time"
+    case .otherKind(let name, let isBoard):
+      "claims '\(name)', but \(isBoard ? "a board with HTTP/1.1" : "a gateway with HTTP/2") uses this name"
+    case .notABoard:
+      "does not begin as byway-mini does: a gateway dials a hub whose address has no http=1.1"
+    case .boardVersion(let version):
+      "begins with version '\(version.visible)', which is unknown here: use the same version of byway at both ends"
+    case .silent: "did not give its name in time"
     case .closing: "dialed a hub that stops"
     }
   }

@@ -24,12 +24,14 @@ package final class InboundHub: @unchecked Sendable {
   private let configuration: HTTP2Upstream.Configuration
   private let siblings: Siblings?
   private let hop: String?
+  private let framing: Link.Framing
+  private let board: (DeviceName, LinkAddress, HubPeer?) throws(HubRefusal) -> DialedBoard
   private let upstream: (DeviceName, LinkAddress, HubPeer?) throws(HubRefusal) -> HTTP2Upstream
   private let transport: any Transport
   private let bound: Mutex<LinkAddress>
   private let logger: Logger
   /// The gateways that are being asked, in the order of arrival.
-  private var candidates: [GatewayCandidate] = []
+  private var candidates: [any HubCandidate] = []
   private var refusals = HubRefusals()
   /// The number of connections that were given to an upstream and are open.
   private var gateways = 0
@@ -44,11 +46,13 @@ package final class InboundHub: @unchecked Sendable {
   ///   - siblings: the suffixes below which the devices' names are.
   ///   - limit: the maximum number of connections, so that the users of the devices have the remaining descriptors.
   ///   - mostCandidates: how many gateways are asked at once.
+  ///   - board: returns the device for a board's name, in the same way.
   ///   - upstream: returns the upstream for a gateway's name, the address that it dialed, and its peer (`nil` where a certificate has
   ///     proved the name), as made by `HTTP2Upstream.ofGateways`. The gateway is turned away if it throws. Called on the event loop.
   package init(
     _ link: Link, on eventLoop: any EventLoop, hop: String?, liveness: Liveness?, siblings: Siblings?,
     limit: Int = .max, mostCandidates: Int = usualCandidates, logger: Logger,
+    board: @escaping (DeviceName, LinkAddress, HubPeer?) throws(HubRefusal) -> DialedBoard,
     upstream: @escaping (DeviceName, LinkAddress, HubPeer?) throws(HubRefusal) -> HTTP2Upstream
   ) {
     self.mostCandidates = mostCandidates
@@ -63,6 +67,8 @@ package final class InboundHub: @unchecked Sendable {
     configuration = .ofGateways(patience: .zero, liveness: liveness, siblings: siblings)
     self.siblings = siblings
     self.hop = hop
+    framing = link.framing
+    self.board = board
     self.upstream = upstream
     self.logger = logger
   }
@@ -117,11 +123,50 @@ package final class InboundHub: @unchecked Sendable {
     guard !isClosed else { return channel.close(promise: nil) }
     backoff.reset()
     let names = transport.certifiedNames(of: channel)
-    let candidate = GatewayCandidate(channel, name: name, on: eventLoop, hop: hop, configuration)
     if candidates.count >= mostCandidates { candidates.removeFirst().close() }
-    candidates.append(candidate)
-    candidate.ask { self.answered(candidate, $0, certified: names, from: channel.remoteAddress) }
+    switch framing {
+    case .http2:
+      let candidate = GatewayCandidate(channel, name: name, on: eventLoop, hop: hop, configuration)
+      candidates.append(candidate)
+      candidate.ask { self.answered(candidate, $0, certified: names, from: channel.remoteAddress) }
+    case .http1:
+      var candidate: BoardCandidate?
+      let board = BoardCandidate(channel) { answer in
+        guard let board = candidate.take() else { return }
+        self.answered(board, answer, certified: names, from: channel.remoteAddress)
+      }
+      candidate = board
+      candidates.append(board)
+      board.start()
+    }
     start()
+  }
+
+  private func answered(
+    _ candidate: BoardCandidate, _ answer: BoardCandidate.Answer, certified names: [String]?, from peer: SocketAddress?
+  ) {
+    candidates.removeAll { $0 === candidate }
+    guard !isClosed else { return candidate.close() }
+    do throws(HubRefusal) {
+      switch answer {
+      case .gone: candidate.close()
+      case .refused(let refusal): throw refusal
+      case .greeting(let greeting):
+        let name = try name(in: greeting.name, certified: names)
+        let board = try board(name, address, names == nil ? HubPeer(peer) : nil)
+        candidate.welcome()
+        do {
+          try board.adopt(candidate.channel, of: greeting.incarnation)
+        } catch {
+          return candidate.close()
+        }
+        gateways += 1
+        candidate.channel.closeFuture.assumeIsolated().whenComplete { _ in self.gateways -= 1 }
+      }
+    } catch {
+      candidate.refuse(error)
+      refused(error, certified: names, from: peer)
+    }
   }
 
   /// Whether a certificate has the name, as it is or below a suffix of this end.
@@ -155,7 +200,7 @@ package final class InboundHub: @unchecked Sendable {
     case .claim(let claim):
       guard let connection = candidate.connection() else { return candidate.close() }
       do throws(HubRefusal) {
-        let name = try name(in: claim, certified: names)
+        let name = try name(in: claim.claimed, certified: names)
         let upstream = try upstream(name, address, names == nil ? HubPeer(peer) : nil)
         connection.title = claim.title?.text
         gateways += 1
@@ -169,8 +214,8 @@ package final class InboundHub: @unchecked Sendable {
   }
 
   /// Returns the name that a gateway may use. The names of its certificate take precedence over its claim.
-  private func name(in claim: DeviceClaim, certified names: [String]?) throws(HubRefusal) -> DeviceName {
-    switch claim.claimed {
+  private func name(in claim: ClaimedName, certified names: [String]?) throws(HubRefusal) -> DeviceName {
+    switch claim {
     case .none: throw .noName
     case .unusable(let text, let problem): throw .unusableName(text, problem)
     case .usable(let name):

@@ -273,6 +273,7 @@ package final class DeviceTable: @unchecked Sendable {
     let ended = try? await eventLoop.submit {
       let devices = Array(self.opened.values) + self.made.values.map(\.device)
       let dialed = self.dialed.all.map { OwnedUpstream($0.upstream, on: self.eventLoop) }
+      for device in self.dialed.all { device.retire() }
       let hubs = Array(self.hubs.values)
       for hub in hubs { hub.shutDown() }
       self.hubs = [:]
@@ -325,8 +326,8 @@ extension DeviceTable {
       for (name, device) in self.dialed.sorted {
         entries.append(
           DeviceEntry(
-            name: name, title: device.upstream.title, addresses: [device.hub], isInbound: true,
-            status: device.upstream.status))
+            name: name, title: device.title, addresses: [device.hub], isInbound: true,
+            status: device.status))
       }
       for (name, entry) in self.made.sorted(by: { $0.key < $1.key }) {
         entries.append(
@@ -347,7 +348,7 @@ extension DeviceTable {
     if let found = discovered.first(where: { $0.found.name == name }) {
       return .device(name, links: [found.found.link, "\(found.incarnation)"], isClaimed: true)
     }
-    let links = dialed[name].map { [$0.hub.text, "\($0.upstream.incarnation)"] }
+    let links = dialed[name].map { [$0.hub.text, "\($0.incarnation)"] }
     return .device(name, links: links ?? [""], isClaimed: true)
   }
 
