@@ -21,6 +21,7 @@ struct Options {
 
   /// Reads the arguments, and ends the program if they are wrong.
   init(_ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>, count: Int) {
+    var link: Link?
     var linkText: Text?
     var target: mini_address?
     var idle: UInt32?
@@ -37,7 +38,8 @@ struct Options {
       }
       guard let value else { stop(.usage, missingValue(name)) }
       if name.equals("--link") {
-        if linkText != nil { Options.stopRepeated(name) }
+        if link != nil { Options.stopRepeated(name) }
+        link = Options.link(value)
         linkText = value
       } else if name.equals("--name") {
         if deviceName != nil { Options.stopRepeated(name) }
@@ -53,13 +55,13 @@ struct Options {
       }
       index += 1
     }
-    guard let linkText else {
+    guard let link, let linkText else {
       stop(.usage, message("A link is missing: add --link, for example --link serial:/dev/ttyS0?baud=115200."))
     }
     guard let target else {
       stop(.usage, message("A target is missing: add --to, for example --to tcp://127.0.0.1:80."))
     }
-    self.link = Options.link(linkText, deviceName)
+    self.link = Options.named(link, linkText, deviceName)
     self.linkText = linkText
     self.target = target
     self.idle = (idle ?? 300) * 1000
@@ -109,8 +111,8 @@ struct Options {
 
   // MARK: - Links
 
-  private static func link(_ text: Text, _ name: Text?) -> Link {
-    let link = parse(text)
+  /// Gives the link its name, and ends the program if one is missing, or one is without use.
+  private static func named(_ link: Link, _ text: Text, _ name: Text?) -> Link {
     if case .hub(let address, _) = link {
       guard let name else {
         stop(.usage, message("--link: ", text, " dials a hub, which needs a name: add --name NAME."))
@@ -127,8 +129,8 @@ struct Options {
     return link
   }
 
-  /// A hub has no name yet.
-  private static func parse(_ text: Text) -> Link {
+  /// Returns the link of an address. That of a hub has no name of the board yet.
+  private static func link(_ text: Text) -> Link {
     let (address, options) = text.split(at: UInt8(ascii: "?"))
     if address.equals("stdio:") {
       checkOptions(options, of: text) { _, _ in false }

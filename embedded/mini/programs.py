@@ -58,7 +58,7 @@ class Mini:
     def read(self):
         for line in self.process.stderr:
             self.lines.append(line.rstrip("\n"))
-            if ready := re.match(r"byway-mini: ready on (\S+) → \S+$", line):
+            if ready := re.match(r"byway-mini: (?:ready on|started as \S+, dials) (\S+) → \S+$", line):
                 self.address = ready[1]
 
     def descriptors(self):
