@@ -133,11 +133,13 @@ fuzz-firmware:
 	@scripts/install-dependencies firmware
 	embedded/fuzz $(ARGUMENTS)
 
-# byway-mini for each architecture, in embedded/mini/build, and its sizes: docs/small-boards.md.
+# byway-mini and its Debian packages for each architecture, in embedded/mini/build, and its sizes: docs/small-boards.md.
 mini:
 	@scripts/install-dependencies mini
 	$(MAKE) -s -C embedded/mini
 	embedded/mini/sizes
+	embedded/mini/packages
+	packaging/openwrt/check embedded/mini/build
 
 # Tests byway-mini on each architecture: embedded/mini/check.
 test-mini: release mini
