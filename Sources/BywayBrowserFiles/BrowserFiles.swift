@@ -1,7 +1,10 @@
 /// The files of a static site that shows a device's pages in a browser: docs/browser.md.
 package enum BrowserFiles {
-  /// The files by their names.
-  package static let all: [String: [UInt8]] = [
+  /// The files by their names. Scripts come without comments, which browsers need not load.
+  package static let all: [String: [UInt8]] = Dictionary(
+    uniqueKeysWithValues: sources.map { ($0, $0.hasSuffix(".js") ? $1.withoutComments : $1) })
+
+  private static let sources: [String: [UInt8]] = [
     "index.html": PackageResources.index_html, "byway-page.js": PackageResources.byway_page_js,
     "byway-page.css": PackageResources.byway_page_css, "byway-frame.html": PackageResources.byway_frame_html,
     "byway-frame.js": PackageResources.byway_frame_js, "byway-worker.js": PackageResources.byway_worker_js,
@@ -28,6 +31,16 @@ package enum BrowserFiles {
 }
 
 extension [UInt8] {
+  /// The lines that do not begin with `//`, `/*`, `* ` or `*/` behind spaces.
+  fileprivate var withoutComments: [UInt8] {
+    let lines = split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    let kept = lines.filter { line in
+      let text = line.drop { $0 == UInt8(ascii: " ") }
+      return !["//", "/*", "* ", "*/"].contains { text.starts(with: $0.utf8) }
+    }
+    return Array(kept.joined(separator: [UInt8(ascii: "\n")]))
+  }
+
   fileprivate func firstIndex(of part: [UInt8]) -> Int? {
     indices.first { self[$0...].starts(with: part) }
   }

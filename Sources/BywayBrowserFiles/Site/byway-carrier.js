@@ -23,9 +23,10 @@ const REASONS = [
 
 let compiled;
 
-function compile() {
-  compiled ??= WebAssembly.compile(Uint8Array.from(atob(program), (letter) => letter.charCodeAt(0)));
-  return compiled;
+async function compile() {
+  const bytes = Uint8Array.from(atob(program), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return WebAssembly.compile(await new Response(stream).arrayBuffer());
 }
 
 function now() {
@@ -46,7 +47,7 @@ export class Carrier {
   sent = 0;
 
   static async make(baud) {
-    const instance = await WebAssembly.instantiate(await compile(), {});
+    const instance = await WebAssembly.instantiate(await (compiled ??= compile()), {});
     return new Carrier(instance.exports, baud);
   }
 

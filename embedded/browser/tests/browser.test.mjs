@@ -8,7 +8,8 @@ import { Chromium } from "./chromium.mjs";
 import { Rig, httpServer, limited as test, until } from "./rig.mjs";
 import { STAND_IN, site } from "./site.mjs";
 
-const FILES = fileURLToPath(new URL("../../../Sources/BywayBrowserFiles/Site", import.meta.url));
+/** What the command has written, or its sources. */
+const FILES = process.env.SITE || fileURLToPath(new URL("../../../Sources/BywayBrowserFiles/Site", import.meta.url));
 const SENSOR = process.env.SENSOR ?? "";
 
 /** The service of a device with pages. It counts requests. */

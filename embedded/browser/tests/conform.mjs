@@ -3,6 +3,7 @@
 //     node tests/conform.mjs TERMINAL
 
 import { existsSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
 import program from "../../../Sources/BywayBrowserFiles/Site/byway-line.js";
 import { terminal } from "./rig.mjs";
 
@@ -10,7 +11,7 @@ const NONE = 0;
 const PAUSE = 150; // Between sessions.
 const LINGER = 40; // The tester also sends frames behind its last one.
 
-const { instance } = await WebAssembly.instantiate(Buffer.from(program, "base64"), {});
+const { instance } = await WebAssembly.instantiate(gunzipSync(Buffer.from(program, "base64")), {});
 const line = instance.exports;
 const buffer = new Uint8Array(line.memory.buffer, line.buffer(), 4096);
 const now = () => Math.floor(performance.now()) >>> 0;
