@@ -9,8 +9,12 @@ package enum BrowserFiles {
     "byway-page.css": PackageResources.byway_page_css, "byway-frame.html": PackageResources.byway_frame_html,
     "byway-frame.js": PackageResources.byway_frame_js, "byway-worker.js": PackageResources.byway_worker_js,
     "byway.js": PackageResources.byway_js, "byway.d.ts": PackageResources.byway_d_ts,
-    "byway-carrier.js": PackageResources.byway_carrier_js, "byway-error.js": PackageResources.byway_error_js,
-    "byway-http.js": PackageResources.byway_http_js, "byway-line.js": PackageResources.byway_line_js,
+    "byway-carrier.js": PackageResources.byway_carrier_js, "byway-connection.js": PackageResources.byway_connection_js,
+    "byway-error.js": PackageResources.byway_error_js, "byway-exchange.js": PackageResources.byway_exchange_js,
+    "byway-fields.js": PackageResources.byway_fields_js, "byway-frames.js": PackageResources.byway_frames_js,
+    "byway-hpack.js": PackageResources.byway_hpack_js, "byway-http.js": PackageResources.byway_http_js,
+    "byway-http2.js": PackageResources.byway_http2_js, "byway-line.js": PackageResources.byway_line_js,
+    "byway-ports.js": PackageResources.byway_ports_js, "byway-stream.js": PackageResources.byway_stream_js,
     "byway-streams.js": PackageResources.byway_streams_js,
   ]
 

@@ -7,7 +7,7 @@ const MOST_CHUNK_LINE = 256;
 const MOST_INTERIM = 16;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** Fields of a request that this module sets, or that belong to one connection. */
-const OWN = new Set([
+export const OWN_FIELDS = new Set([
   "connection", "content-length", "expect", "host", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
 ]);
 
@@ -32,7 +32,7 @@ export function bytesOf(text) {
 export function requestHead(method, url, headers, length) {
   let text = `${method} ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n`;
   for (const [name, value] of headers) {
-    if (!OWN.has(name)) text += `${name}: ${value}\r\n`;
+    if (!OWN_FIELDS.has(name)) text += `${name}: ${value}\r\n`;
   }
   if (length === undefined) text += "Transfer-Encoding: chunked\r\n";
   else if (length !== null) text += `Content-Length: ${length}\r\n`;

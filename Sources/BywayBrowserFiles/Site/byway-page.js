@@ -4,6 +4,7 @@ import { connect, serialPort } from "./byway.js";
 
 const BASE = new URL("http://device/");
 const rate = document.getElementById("rate");
+const version = document.getElementById("http");
 const button = document.getElementById("connect");
 const statusText = document.getElementById("status");
 const view = document.getElementById("view");
@@ -50,14 +51,14 @@ async function start() {
   show("Opening the port…");
   // Timers of browsers are too coarse for pacing above that.
   const paced = baudRate <= 230400 ? baudRate : 0;
-  device = await connect(opener(port, baudRate), { baudRate: paced, base: BASE.href, onstatus: showStatus });
+  device = await connect(opener(port, baudRate), { baudRate: paced, base: BASE.href, http: version.value, onstatus: showStatus });
   frame = document.createElement("iframe");
   frame.title = "Device";
   frame.setAttribute("sandbox", "allow-scripts allow-same-origin allow-forms allow-downloads allow-modals");
   frame.src = frameURL.href;
   view.replaceChildren(frame);
   button.textContent = "Disconnect";
-  rate.disabled = true;
+  rate.disabled = version.disabled = true;
 }
 
 async function stop() {
@@ -66,7 +67,7 @@ async function stop() {
   view.replaceChildren();
   await last.close();
   button.textContent = "Connect";
-  rate.disabled = false;
+  rate.disabled = version.disabled = false;
   show("Disconnected.");
 }
 

@@ -1,6 +1,6 @@
 // Answers the requests of a device's pages: asks the frame page, which asks the page that has the connection (docs/browser.md).
 
-const OWN = /^byway(-[a-z]+)?\.(js|css|html)$/;
+const OWN = /^byway(-[a-z0-9]+)?\.(js|css|html)$/;
 const TAKEN_TIMEOUT = 10000;
 /** The device's pages load nothing from other servers and send nothing to them. */
 const POLICY = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; object-src 'none'; base-uri 'self'; form-action 'self'";

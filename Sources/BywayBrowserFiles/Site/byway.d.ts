@@ -24,6 +24,8 @@ export interface Status {
 export interface Options {
   /** The URL of the device, which relative URLs refer to: http://device/ by default. Its host is sent as Host. */
   base?: string;
+  /** "2" for a gateway of Byway, which then takes several requests at once; "1.1", the default, for firmware. */
+  http?: "1.1" | "2";
   /** The line's rate in bits per second if frames shall be paced by it, or 0, the default, if the streams do that. */
   baudRate?: number;
   /** How many requests may wait: 32 by default. */

@@ -1,13 +1,19 @@
 // HTTP to a device over a pair of streams, for example of a serial port: docs/browser.md.
 
 import { Carrier } from "./byway-carrier.js";
+import { Connection } from "./byway-connection.js";
 import { BywayError } from "./byway-error.js";
-import { Input, bytesOf, readBody, readHead, requestHead } from "./byway-http.js";
+import { Exchange, GatewaySession } from "./byway-exchange.js";
 import { Session } from "./byway-streams.js";
 
 export { BywayError };
+export { serialPort, webSocket } from "./byway-ports.js";
 
-const DEFAULTS = { base: "http://device/", baudRate: 0, queue: 32, queueTimeout: 60000, responseTimeout: 60000, bodyTimeout: 300000 };
+const DEFAULTS = {
+  base: "http://device/", http: "1.1", baudRate: 0, queue: 32, queueTimeout: 60000, responseTimeout: 60000, bodyTimeout: 300000,
+};
+/** How many requests a gateway may take at once, before it has said how many. */
+const GATEWAY_LIMIT = 16;
 const READ_AHEAD = 64 << 10;
 const MOST_REDIRECTS = 20;
 const RECONNECT_DELAY = 300;
@@ -30,6 +36,7 @@ function checked(options) {
     if (name === "onstatus" ? typeof value !== "function" : typeof value !== typeof DEFAULTS[name]) {
       throw new BywayError("option", `The option ${name} is unknown or has the wrong type. docs/browser.md lists the options.`);
     }
+    if (name === "http" && value !== "1.1" && value !== "2") throw new BywayError("option", 'The option http must be "1.1" or "2".');
     if (typeof value === "number" && !(value >= 0)) throw new BywayError("option", `The option ${name} must not be negative.`);
     // Longer timers end at once.
     settings[name] = typeof value === "number" ? Math.min(value, LONGEST_TIMER) : value;
@@ -113,8 +120,9 @@ class Device {
       let pair = null;
       try {
         pair = await source(signal);
-      } catch {
-        // The device may come back.
+      } catch (error) {
+        if (error.code === "streams") this.#fail(error);
+        // Otherwise the device may come back.
       }
       if (pair && !signal.aborted) await this.#carryPair(pair, signal);
       try {
@@ -145,8 +153,13 @@ class Device {
 
   // The queue: as many exchanges at a time as the device takes.
 
+  get #isGateway() {
+    return this.#settings.http === "2";
+  }
+
   get #limit() {
-    return this.#session && !this.#session.isOver ? this.#session.limit : 1;
+    if (this.#session && !this.#session.isOver) return this.#session.limit;
+    return this.#isGateway ? GATEWAY_LIMIT : 1;
   }
 
   async #enter(signal) {
@@ -199,7 +212,9 @@ class Device {
   }
 
   #open() {
-    if (!this.#session || this.#session.isOver) this.#session = new Session(this.#carrier);
+    if (!this.#session || this.#session.isOver) {
+      this.#session = this.#isGateway ? new GatewaySession(this.#carrier) : new Session(this.#carrier);
+    }
     return this.#session;
   }
 
@@ -246,15 +261,13 @@ class Device {
       // The connection may have been closed since this request got its turn.
       if (this.#error) throw this.#error;
       const repeatable = request.body === null && ["GET", "HEAD", "OPTIONS"].includes(request.method);
-      for (;;) {
-        const kept = this.#takeIdle();
-        const connection = kept ?? new Connection(this.#carrier, () => this.#open());
+      for (let times = 0; ; times++) {
+        const connection = this.#takeIdle() ?? new (this.#isGateway ? Exchange : Connection)(this.#carrier, () => this.#open());
         try {
           return await this.#respond(connection, request);
         } catch (error) {
           connection.abort();
-          // A device may end an idle connection while a request is on its way.
-          if (!(kept && repeatable && error.code === "reset" && !connection.hasReceived)) throw error;
+          if (!connection.mayRepeat(error, repeatable, times)) throw error;
         }
       }
     } catch (error) {
@@ -283,10 +296,10 @@ class Device {
     try {
       request.signal.throwIfAborted();
       const length = request.body === null ? (request.needsLength ? 0 : null) : request.body.length;
-      connection.begin(requestHead(request.method, request.url, request.headers, length), restart);
+      connection.begin(request, length, restart);
       restart();
       connection.send(request.body);
-      const head = await readHead(connection.input, request.method);
+      const head = await connection.readHead();
       connection.onprogress = () => {};
       clearTimeout(timer);
       return this.#response(connection, head, bodyTimeout, settle);
@@ -319,8 +332,8 @@ class Device {
       done(head.framing === 0);
       return new Response(NO_BODY.includes(status) ? null : new Uint8Array(0), { status, statusText, headers });
     }
-    const parts = readBody(connection.input, head.framing);
-    const limit = head.framing === "chunks" || head.framing === "close" ? Infinity : bodyTimeout;
+    const parts = connection.readBody(head.framing);
+    const limit = typeof head.framing === "number" ? bodyTimeout : Infinity;
     let body = new ReadableStream(
       {
         start: (controller) => {
@@ -359,123 +372,6 @@ class Device {
       body = body.pipeThrough(new DecompressionStream(encoding));
     }
     return new Response(body, { status, statusText, headers });
-  }
-}
-
-/** A connection of HTTP/1.1: a session of the line, or one of its streams. */
-class Connection {
-  #carrier;
-  #open;
-  #session = null;
-  #channel = null;
-  #error = null;
-  #head;
-  /** Whether a part of the response has arrived, and whether the request was sent. */
-  hasReceived = false;
-  isSent = false;
-  onprogress = () => {};
-  onstop = () => {};
-
-  /** @param open a function that returns the session, and begins one if there is none */
-  constructor(carrier, open) {
-    this.#carrier = carrier;
-    this.#open = open;
-    this.input = new Input(() => this.#read());
-  }
-
-  /** Whether another exchange can begin: the connection is open, and nothing has arrived that was not asked for. */
-  get isUsable() {
-    const isIdle = this.#channel?.isOpen && this.#error === null && this.input.isEmpty;
-    // The peer's end is known only when all before it was taken.
-    return isIdle && this.#channel.take().length === 0 && !this.#channel.hasEnded;
-  }
-
-  /** @param onprogress called when a part of the request was taken */
-  begin(head, onprogress) {
-    this.hasReceived = this.isSent = false;
-    this.#head = head;
-    this.onprogress = onprogress;
-  }
-
-  /** Ends the exchange with an error. */
-  stop(error) {
-    if (this.#error) return;
-    this.#error = error;
-    this.onstop(error);
-    this.#carrier.turn();
-  }
-
-  abort() {
-    this.#channel?.abort();
-    this.#error ??= new BywayError("reset", "The connection is over.");
-  }
-
-  async #read() {
-    for (;;) {
-      if (this.#error) throw this.#error;
-      if (this.#channel) {
-        const bytes = this.#channel.take();
-        if (bytes.length) {
-          this.hasReceived = true;
-          return bytes;
-        }
-        if (this.#channel.hasEnded) {
-          if (this.hasReceived) return null;
-          throw new BywayError("reset", "The device ended the connection.");
-        }
-        if (!this.#channel.isOpen) throw this.#channel.failure;
-      } else if (this.#session?.isOver) {
-        throw this.#session.failure;
-      }
-      await this.#carrier.change(60000);
-    }
-  }
-
-  /** Sends the head, and a body: null, bytes or a stream. A failure of the line is noticed by the reader. */
-  async send(body) {
-    try {
-      while (!this.#channel) {
-        if (this.#error || this.#session?.isOver) return;
-        if (this.#carrier.isUp) this.#session ??= this.#open();
-        this.#channel = this.#session?.connect() ?? null;
-        if (!this.#channel) await this.#carrier.change(60000);
-      }
-      await this.#write(this.#head);
-      if (body instanceof Uint8Array) await this.#write(body);
-      else if (body) await this.#writeChunks(body.getReader());
-      this.isSent = true;
-    } catch (error) {
-      if (!(error instanceof BywayError)) this.stop(error);
-    }
-  }
-
-  async #writeChunks(reader) {
-    try {
-      for (;;) {
-        const { value, done } = await reader.read();
-        if (done) break;
-        if (!(value instanceof Uint8Array)) throw new TypeError("The body must be a stream of Uint8Array.");
-        if (value.length === 0) continue;
-        await this.#write(bytesOf(`${value.length.toString(16)}\r\n`));
-        await this.#write(value);
-        await this.#write(bytesOf("\r\n"));
-      }
-      await this.#write(bytesOf("0\r\n\r\n"));
-    } catch (error) {
-      reader.cancel(error).catch(() => {});
-      throw error;
-    }
-  }
-
-  async #write(bytes) {
-    for (let at = 0; at < bytes.length; ) {
-      if (this.#error) throw this.#error;
-      if (!this.#channel.isOpen) throw this.#channel.failure;
-      const count = this.#channel.put(bytes.subarray(at));
-      at += count;
-      if (count === 0) await this.#carrier.change(60000);
-      else this.onprogress();
-    }
   }
 }
 
@@ -538,59 +434,4 @@ function pause(milliseconds, signal) {
     const timer = setTimeout(finish, milliseconds);
     signal.addEventListener("abort", finish);
   });
-}
-
-/**
- * Returns a function for connect that opens a port of Web Serial, and opens it again when the device is back.
- * @param options those of SerialPort.open, at least baudRate
- */
-export function serialPort(port, options) {
-  let current = port;
-  return async () => {
-    const { usbVendorId, usbProductId } = port.getInfo?.() ?? {};
-    const alike = (other) => other.getInfo?.().usbVendorId === usbVendorId && other.getInfo?.().usbProductId === usbProductId;
-    const others = (await navigator.serial.getPorts()).filter((other) => other !== current && alike(other));
-    let failure;
-    for (const candidate of [current, ...others]) {
-      try {
-        if (candidate.readable || candidate.writable) await candidate.close();
-        await candidate.open({ bufferSize: 4096, ...options });
-        current = candidate;
-        return candidate;
-      } catch (error) {
-        failure = error;
-      }
-    }
-    throw failure;
-  };
-}
-
-/** Returns a function for connect that opens a WebSocket whose binary messages are the bytes of the line. */
-export function webSocket(url) {
-  return () =>
-    new Promise((resolve, reject) => {
-      const socket = new WebSocket(url);
-      socket.binaryType = "arraybuffer";
-      let controller;
-      const readable = new ReadableStream({ start: (given) => (controller = given), cancel: () => socket.close() });
-      const writable = new WritableStream({
-        async write(bytes) {
-          while (socket.bufferedAmount > 8192 && socket.readyState === 1) await new Promise((wake) => setTimeout(wake, 10));
-          if (socket.readyState !== 1) throw new BywayError("gone", "The WebSocket was closed.");
-          socket.send(bytes);
-        },
-        close: () => socket.close(),
-        abort: () => socket.close(),
-      });
-      socket.onmessage = ({ data }) => {
-        if (data instanceof ArrayBuffer) controller.enqueue(new Uint8Array(data));
-      };
-      socket.onopen = () => resolve({ readable, writable, close: async () => socket.close() });
-      socket.onclose = () => {
-        reject(new BywayError("gone", `The WebSocket ${url} was closed.`));
-        try {
-          controller.close();
-        } catch {}
-      };
-    });
 }

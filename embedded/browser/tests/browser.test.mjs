@@ -41,6 +41,11 @@ function service(seen) {
       case "/events":
         response.writeHead(200, { "content-type": "text/event-stream" });
         response.write("data: one\n\n");
+        seen.events = response;
+        break;
+      case "/wait":
+        seen.waiting = response;
+        response.on("close", () => response.writableFinished || (seen.hasStopped = true));
         break;
       default:
         response.writeHead(404).end(`nothing at ${request.url}`);
@@ -63,7 +68,9 @@ class Page {
     return page;
   }
 
-  async connect() {
+  /** @param device what the user chooses: firmware, or a gateway */
+  async connect(device) {
+    if (device) await this.browser.value(`document.getElementById('http').value = ${JSON.stringify(device)}`);
     await this.browser.value("document.getElementById('connect').click()");
   }
 
@@ -175,6 +182,61 @@ for (const isolated of [false, true]) {
     });
   });
 }
+
+describe("a gateway", () => {
+  const seen = [];
+  let page;
+  before(async () => {
+    page = await Page.open(await Rig.make(await service(seen), { gateway: true, baud: 3000000 }), true);
+  });
+  after(() => page.stop());
+
+  test("answers requests of its page while events and a slow path are under way", async () => {
+    await page.connect("2");
+    await page.title("start");
+    assert.equal(await page.browser.value("document.getElementById('http').disabled"), true);
+    await page.deviceValue("(window.slow = fetch('/wait').then((r) => r.text()), 0)");
+    const event = "new Promise((ok) => { window.source = new EventSource('/events'); source.onmessage = (m) => ok(m.data) })";
+    assert.equal(await page.deviceValue(event), "one");
+    const echo = "fetch('/echo', { method: 'PUT', body: 'x'.repeat(50000) }).then(async (r) => (await r.text()).length)";
+    assert.equal(await page.deviceValue(echo), 50000);
+    seen.waiting.end("slow");
+    assert.equal(await page.deviceValue("window.slow"), "slow");
+    await page.deviceValue("source.close()");
+    await page.connect();
+    await until(async () => (await page.status()) === "Disconnected.", "the page disconnects");
+    assert.equal(await page.browser.value("document.getElementById('http').disabled"), false);
+  });
+
+  test("answers the module: two requests, events, an upload, one that is aborted, and one behind an unplugged cable", async () => {
+    const value = (body) => page.browser.value(`(async () => { ${body} })()`);
+    await value(`
+      const { connect, webSocket } = await import("./byway.js");
+      window.device = await connect(webSocket("ws://127.0.0.1:${page.site.port}/line"), { http: "2" });
+      window.text = async (path, init) => (await device.fetch(path, init)).text();
+      const events = await device.fetch("/events");
+      window.reader = events.body.pipeThrough(new TextDecoderStream()).getReader();`);
+    assert.equal(await value("return (await reader.read()).value"), "data: one\n\n");
+    seen.waiting = null;
+    seen.hasStopped = false;
+    await value("window.stop = new AbortController(); window.waiting = text('/wait', { signal: stop.signal }).catch((error) => error.name); return 0");
+    await until(() => seen.waiting, "the slow path is asked for");
+    assert.equal(await value("return (await Promise.all([text('/second'), text('/missing')])).map((text) => text.length).join()"), "24,19");
+    const echo = "const body = new Blob(['x'.repeat(30000)]).stream(); return (await text('/echo', { method: 'PUT', body, duplex: 'half' })).length";
+    assert.equal(await value(echo), 30000);
+    await value("stop.abort()");
+    assert.equal(await value("return waiting"), "AbortError");
+    await until(() => seen.hasStopped, "the request ends at the gateway");
+    page.rig.tell("cut hang-up b");
+    await until(() => value("return device.status.line === 'down'"), "the line is down");
+    await value("window.late = text('/second'); return 0");
+    page.rig.tell("restore");
+    assert.equal(await value("return late"), "<h1 id=title>second</h1>");
+    seen.events.write("data: two\n\n");
+    assert.equal(await value("return (await reader.read()).value"), "data: two\n\n");
+    await value("await device.close()");
+  });
+});
 
 describe("the sensor on an emulated board", { skip: SENSOR === "" }, () => {
   test("draws its chart in the page while that downloads, and asks for other things", async () => {

@@ -117,8 +117,9 @@ export class Rig {
    * @param faults options of byway line
    * @param board a program for the emulated board, which is the device then
    * @param streams whether the device is byway-mini, which takes streams
+   * @param gateway whether the device is byway gateway, which speaks HTTP/2
    */
-  static async make(server, { baud = 921600, faults = [], board, streams = false } = {}) {
+  static async make(server, { baud = 921600, faults = [], board, streams = false, gateway = false } = {}) {
     const rig = new Rig();
     rig.folder = mkdtempSync(join(tmpdir(), "byway-"));
     rig.a = join(rig.folder, "a");
@@ -129,6 +130,7 @@ export class Rig {
       await until(() => existsSync(rig.a) && existsSync(rig.b), "the line appears");
       if (board) rig.device = rig.run(EMULATE, [board, rig.a]);
       else if (streams) rig.device = rig.run(MINI, ["--link", `serial:${rig.a}?baud=${baud}`, "--to", `tcp://127.0.0.1:${server.port}`]);
+      else if (gateway) rig.device = rig.run(BYWAY, ["gateway", "--link", `serial:${rig.a}?baud=${baud}`, "--origin", `${server.port}`, "--log-level", "error"]);
       else rig.device = rig.run(DEVICE, [rig.a, `${baud}`, `${server.port}`]);
     } catch (error) {
       await rig.stop();
@@ -148,6 +150,13 @@ export class Rig {
   /** Opens the end of the browser. */
   get open() {
     return () => terminal(this.b);
+  }
+
+  /** Ends the device, and starts it again. */
+  async restart(signal = "SIGKILL") {
+    this.device.kill(signal);
+    if (signal !== "SIGKILL") await new Promise((resolve) => this.device.once("exit", resolve));
+    this.device = this.run(this.device.spawnfile, this.device.spawnargs.slice(1));
   }
 
   tell(line) {

@@ -51,7 +51,7 @@ export async function site(folder, open, isolated) {
     const type = TYPES[name.split(".").pop()];
     let text;
     try {
-      text = readFileSync(join(folder, /^[a-z-]+\.[a-z]+$/.test(name) ? name : "none"), "utf8");
+      text = readFileSync(join(folder, /^[a-z0-9-]+\.[a-z]+$/.test(name) ? name : "none"), "utf8");
     } catch {
       response.writeHead(404).end("not on this site");
       return;
