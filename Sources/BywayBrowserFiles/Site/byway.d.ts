@@ -62,5 +62,11 @@ export function connect(streams: ByteStreams | Opener, options?: Options): Promi
 /** Opens a port of Web Serial, and opens it again when the device is back. The options are those of SerialPort.open. */
 export function serialPort(port: object, options: { baudRate: number; bufferSize?: number; [name: string]: unknown }): Opener;
 
+/**
+ * Opens a device of WebUSB: a serial adapter of the class CDC-ACM, or the bulk endpoints of a vendor's class. Opens it again when it is back.
+ * The rate of the adapter is 115,200 by default.
+ */
+export function usbPort(device: object, options?: { baudRate?: number }): Opener;
+
 /** Opens a WebSocket whose binary messages are the bytes of the line. */
 export function webSocket(url: string | URL): Opener;

@@ -7,7 +7,7 @@ import { Exchange, GatewaySession } from "./byway-exchange.js";
 import { Session } from "./byway-streams.js";
 
 export { BywayError };
-export { serialPort, webSocket } from "./byway-ports.js";
+export { serialPort, usbPort, webSocket } from "./byway-ports.js";
 
 const DEFAULTS = {
   base: "http://device/", http: "1.1", baudRate: 0, queue: 32, queueTimeout: 60000, responseTimeout: 60000, bodyTimeout: 300000,
