@@ -4,21 +4,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { encode, Decoder } from "../../../Sources/BywayBrowserFiles/Site/byway-hpack.js";
 import { HTTP2 } from "../../../Sources/BywayBrowserFiles/Site/byway-http2.js";
+import {
+  ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GET, GOAWAY, HEADERS, NAMES, PADDED, PING, PREFACE, PRIORITY, PUSH_PROMISE, RST_STREAM, SETTINGS,
+  WINDOW_UPDATE, WITH_PRIORITY, data, four, frame, head, ok, settings, text,
+} from "./frames.mjs";
 import { bytesFor } from "./rig.mjs";
-
-const [DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION] = Array(10).keys();
-const NAMES = ["DATA", "HEADERS", "PRIORITY", "RST_STREAM", "SETTINGS", "PUSH_PROMISE", "PING", "GOAWAY", "WINDOW_UPDATE", "CONTINUATION"];
-const [END_STREAM, END_HEADERS, PADDED, WITH_PRIORITY, ACK] = [1, 4, 8, 0x20, 1];
-const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
-const four = (value) => [value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255];
-const text = (string) => [...string].map((letter) => letter.charCodeAt(0));
-const frame = (type, flags, stream, payload = []) => [...four(payload.length).slice(1), type, flags, ...four(stream), ...payload];
-const head = (stream, fields, flags = 0) => frame(HEADERS, END_HEADERS | flags, stream, [...encode(fields)]);
-const ok = (stream, more = [], flags = 0) => head(stream, [[":status", "200"], ...more], flags);
-const data = (stream, payload, flags = 0) => frame(DATA, flags, stream, payload);
-const settings = (...pairs) => frame(SETTINGS, 0, 0, pairs.flatMap(([name, value]) => [0, name, ...four(value)]));
-const GET = [[":method", "GET"], [":scheme", "http"], [":authority", "device"], [":path", "/"]];
 
 /** The client's end, and what it has sent as frames. */
 class Client extends HTTP2 {
