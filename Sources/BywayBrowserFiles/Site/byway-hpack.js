@@ -4,7 +4,8 @@
 const TABLE_SIZE = 4096;
 /** What a field counts in the sizes of the table and of a list, besides its bytes. */
 const OVERHEAD = 32;
-const MOST_INTEGER = 1 << 24;
+/** The bytes of a number behind the first one: it is below 2^28 then. */
+const MOST_BYTES = 4;
 
 /** Appendix A. Each entry is a name, and a value behind a space. */
 const STATIC = (
@@ -139,13 +140,12 @@ export class Decoder {
     const mask = (1 << bits) - 1;
     let value = this.#byte() & mask;
     if (value < mask) return value;
-    for (let factor = 1; ; factor *= 128) {
+    for (let count = 0; count < MOST_BYTES; count++) {
       const byte = this.#byte();
-      value += (byte & 127) * factor;
-      // The first test also limits zeros that continue a number.
-      if (factor >= MOST_INTEGER || value > MOST_INTEGER) throw new CompressionError("a number is too large");
+      value += (byte & 127) << (7 * count);
       if (byte < 128) return value;
     }
+    throw new CompressionError("a number is too large");
   }
 
   #string() {

@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { afterEach, describe } from "node:test";
 import { BywayError } from "../../../Sources/BywayBrowserFiles/Site/byway-error.js";
 import { Exchange, GatewaySession } from "../../../Sources/BywayBrowserFiles/Site/byway-exchange.js";
+import { Decoder } from "../../../Sources/BywayBrowserFiles/Site/byway-hpack.js";
 import {
-  ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, NAMES, PING, RST_STREAM, SETTINGS, WINDOW_UPDATE, data, four, frame, head, ok, settings, text,
+  END_STREAM, GOAWAY, HEADERS, NAMES, PING, RST_STREAM, WINDOW_UPDATE, data, four, frame, head, ok, settings, text,
 } from "./frames.mjs";
 import { bytesFor, limited as test, until } from "./rig.mjs";
 
@@ -340,6 +341,25 @@ describe("a request", () => {
     assert.equal(exchange.progress, 3);
     await exchange.sending;
     assert.ok(exchange.isSent);
+  });
+
+  test("has the fields of a request, without those of a connection", async () => {
+    const line = await connected();
+    line.sent = [];
+    line.exchange("POST", bytesFor(3), [["x-own", "1"], ["connection", "close"], ["host", "other"], ["te", "trailers"], ["content-length", "9"]]);
+    line.exchange("GET", null);
+    line.exchange("POST", new ReadableStream({}));
+    await line.settle();
+    const lists = [];
+    for (let at = 0; at < line.sent.length; ) {
+      const length = line.sent[at + 1] * 256 + line.sent[at + 2];
+      if (line.sent[at + 3] === HEADERS) lists.push(new Decoder().decode(Uint8Array.from(line.sent.slice(at + 9, at + 9 + length)), 10000));
+      at += 9 + length;
+    }
+    const rest = [[":scheme", "http"], [":authority", "device"], [":path", "/path?a"]];
+    assert.deepEqual(lists, [
+      [[":method", "POST"], ...rest, ["x-own", "1"], ["content-length", "3"]], [[":method", "GET"], ...rest], [[":method", "POST"], ...rest],
+    ]);
   });
 
   test("with an empty body has a length and no DATA", async () => {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { encode, Decoder } from "../../../Sources/BywayBrowserFiles/Site/byway-hpack.js";
+import { Decoder, encode } from "../../../Sources/BywayBrowserFiles/Site/byway-hpack.js";
 import { HTTP2 } from "../../../Sources/BywayBrowserFiles/Site/byway-http2.js";
 import {
   ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GET, GOAWAY, HEADERS, NAMES, PADDED, PING, PREFACE, PRIORITY, PUSH_PROMISE, RST_STREAM, SETTINGS,
@@ -123,9 +123,30 @@ describe("a connection", () => {
     assert.equal(connected([3, 0]).request(), null);
   });
 
+  test("takes several settings from one frame, and each for what it is", () => {
+    const client = connected([3, 2], [4, 100]);
+    assert.equal(client.limit, 2);
+    const stream = client.request("POST", true);
+    client.sent();
+    stream.write(bytesFor(200), true);
+    assert.deepEqual(client.shown(), ["DATA 1 100"]);
+    const other = connected([3, 2]);
+    const whole = other.request("POST", true);
+    other.sent();
+    whole.write(bytesFor(200), true);
+    assert.deepEqual(other.shown(), ["DATA 1 200 1"]);
+    const none = new Client();
+    none.sent();
+    none.say(settings([4, 0x80000000]));
+    assert.equal(none.failure?.code, "protocol");
+    // No stream of the gateway was taken.
+    assert.deepEqual(none.sent(), [{ type: GOAWAY, flags: 0, stream: 0, payload: [0, 0, 0, 0, 0, 0, 0, 3] }]);
+  });
+
   test("begins no request while many frames wait to be sent", () => {
     const client = connected();
-    for (let count = 0; count < 9; count++) client.say(frame(PING, 0, 0, Array(8).fill(count)));
+    for (let count = 0; count < 8; count++) client.say(frame(PING, 0, 0, Array(8).fill(count)));
+    assert.equal(client.request().id, 1);
     assert.equal(client.request(), null);
     client.sent();
     assert.ok(client.request());
@@ -446,11 +467,22 @@ describe("windows", () => {
     assert.equal(stream.take().length, 16380);
     assert.deepEqual(client.shown(), ["WINDOW_UPDATE 1 49140"]);
     for (let count = 0; count < 3; count++) client.say(data(1, Array(16380).fill(65)));
-    client.sent();
+    assert.deepEqual(client.shown(), ["WINDOW_UPDATE 0 49140"]);
     client.say(data(1, Array(15).fill(65)));
     assert.equal(client.failure, null);
     client.say(data(1, [65]));
     assert.deepEqual(client.shown(), ["GOAWAY 0 3"]);
+  });
+
+  test("are widened by what was read since the last time", () => {
+    const client = connected();
+    const stream = client.request();
+    client.say(ok(1)).sent();
+    for (const size of [16384, 16384, 16000, 16384, 16384]) {
+      client.say(data(1, Array(size).fill(65)));
+      stream.take();
+    }
+    assert.deepEqual(client.shown(), ["WINDOW_UPDATE 0 32768", "WINDOW_UPDATE 1 32768", "WINDOW_UPDATE 0 48768", "WINDOW_UPDATE 1 48768"]);
   });
 
   test("of the connection limit all streams together", () => {
@@ -511,12 +543,22 @@ describe("a body", () => {
     client.say(frame(PING, 0, 0, Array(8).fill(0)));
     assert.equal(client.sent(4096, false).length, 2);
     assert.equal(client.output(63, true).length, 0);
+    assert.ok(client.output(64, true).length > 9);
     const part = client.output(100, true);
     assert.ok(part.length > 64 && part.length <= 100);
     client.output(4096, true);
     assert.ok(!stream.isWritten);
     client.output(4096, true);
     assert.ok(stream.isWritten && !stream.isSent);
+  });
+
+  test("of a response comes without its padding, however its bytes arrive", () => {
+    for (const inPieces of [false, true]) {
+      const client = connected();
+      const stream = client.request();
+      client.say([...ok(1), ...data(1, [2, 65, 66, 0, 0], PADDED), ...data(1, [0, 67], PADDED), ...data(1, [1, 0], PADDED | END_STREAM)], inPieces);
+      assert.equal(outcome(stream), "200 ABC.");
+    }
   });
 
   test("of a response is there as its bytes arrive, not when its frame is complete", () => {
