@@ -467,6 +467,19 @@ describe("a request", () => {
     await assert.rejects(parts.next(), (error) => code("reset")(error) && /INTERNAL_ERROR/.test(error.message));
   });
 
+  test("gets single bytes", async () => {
+    const line = await connected();
+    const exchange = line.exchange();
+    await line.settle();
+    await line.say(ok(3), data(3, text("x")));
+    await exchange.readHead();
+    const parts = exchange.readBody();
+    assert.equal(String.fromCharCode(...(await parts.next()).value), "x");
+    await line.say(data(3, text("y"), END_STREAM));
+    assert.equal(String.fromCharCode(...(await parts.next()).value), "y");
+    assert.ok((await parts.next()).done);
+  });
+
   test("grants what is read at once", async () => {
     const line = await connected();
     const exchange = line.exchange();

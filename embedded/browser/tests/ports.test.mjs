@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { connect, serialPort, usbPort } from "../../../Sources/BywayBrowserFiles/Site/byway.js";
+import { connect, serialPort, usbPort, webSocket } from "../../../Sources/BywayBrowserFiles/Site/byway.js";
 import { Rig, httpServer, limited as test, until } from "./rig.mjs";
 
 const bulk = (endpointNumber, direction) => ({ endpointNumber, direction, type: "bulk", packetSize: 64 });
@@ -293,5 +293,77 @@ describe("a port of Web Serial", () => {
     port.isGone = false;
     assert.equal(await open(), again);
     assert.deepEqual([stranger.calls, other.calls], [[], []]);
+  });
+});
+
+describe("a WebSocket", () => {
+  class Socket {
+    readyState = 1;
+    bufferedAmount = 0;
+    sent = [];
+
+    constructor(url) {
+      this.url = url;
+      Socket.last = this;
+    }
+
+    send(bytes) {
+      this.sent.push([...bytes]);
+    }
+
+    close() {
+      if (this.readyState === 3) return;
+      this.readyState = 3;
+      this.onclose();
+    }
+  }
+  const opened = async () => {
+    globalThis.WebSocket = Socket;
+    const opening = webSocket("ws://127.0.0.1/line")();
+    Socket.last.onopen();
+    const pair = await opening;
+    return { ...pair, socket: Socket.last, reader: pair.readable.getReader(), writer: pair.writable.getWriter() };
+  };
+
+  test("carries binary messages in both directions, and ignores texts", async () => {
+    const { socket, reader, writer } = await opened();
+    assert.deepEqual([socket.url, socket.binaryType], ["ws://127.0.0.1/line", "arraybuffer"]);
+    socket.onmessage({ data: "text" });
+    socket.onmessage({ data: Uint8Array.of(1, 2).buffer });
+    assert.deepEqual([...(await reader.read()).value], [1, 2]);
+    await writer.write(Uint8Array.of(3));
+    assert.deepEqual(socket.sent, [[3]]);
+  });
+
+  test("takes no more bytes while more than 8 KiB wait, and none when it is closed", async () => {
+    const { socket, writer, reader } = await opened();
+    socket.bufferedAmount = 8193;
+    const writing = writer.write(Uint8Array.of(1));
+    assert.equal(await Promise.race([writing, new Promise((resolve) => setTimeout(() => resolve("waits"), 50))]), "waits");
+    assert.deepEqual(socket.sent, []);
+    socket.bufferedAmount = 8192;
+    await writing;
+    assert.deepEqual(socket.sent, [[1]]);
+    socket.bufferedAmount = 8193;
+    const late = assert.rejects(writer.write(Uint8Array.of(2)), (error) => error.code === "gone");
+    socket.close();
+    await late;
+    assert.ok((await reader.read()).done);
+    assert.deepEqual(socket.sent, [[1]]);
+  });
+
+  test("that does not open is told", async () => {
+    globalThis.WebSocket = Socket;
+    const opening = assert.rejects(webSocket("ws://127.0.0.1/line")(), (error) => error.code === "gone" && /127\.0\.0\.1/.test(error.message));
+    Socket.last.close();
+    await opening;
+  });
+
+  test("is closed with each of its streams, and by its owner", async () => {
+    for (const end of [({ reader }) => reader.cancel(), ({ writer }) => writer.close(), ({ writer }) => writer.abort(), ({ close }) => close()]) {
+      const pair = await opened();
+      await end(pair);
+      assert.equal(pair.socket.readyState, 3);
+    }
   });
 });
