@@ -48,7 +48,7 @@ export class Connection {
 
   /** Whether the request can be sent again after this error: a device may end an idle connection while a request is on its way. */
   mayRepeat(error, isRepeatable) {
-    return this.#isKept && isRepeatable && error.code === "reset" && !this.#hasReceived;
+    return this.#isKept && isRepeatable && error?.code === "reset" && !this.#hasReceived;
   }
 
   readHead() {

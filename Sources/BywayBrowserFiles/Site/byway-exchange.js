@@ -134,7 +134,7 @@ export class Exchange {
   mayRepeat(error, isRepeatable, times) {
     if (times > 0) return false;
     if (this.#stream?.isUnprocessed) return !(this.#request.body instanceof ReadableStream);
-    return this.#isLater && isRepeatable && error.code === "reset" && !this.#stream?.head;
+    return this.#isLater && isRepeatable && error?.code === "reset" && !this.#stream?.head;
   }
 
   /** Ends the exchange with an error. */

@@ -64,7 +64,6 @@ export class HTTP2 {
   #limit = MOST_REQUESTS;
   #sendWindow = WINDOW;
   #streamWindow = WINDOW;
-  #receiveWindow = WINDOW;
   #consumed = 0;
   /** The fields that CONTINUATION continues. */
   #block = null;
@@ -275,16 +274,17 @@ export class HTTP2 {
     else if (isEnd) this.#reset.delete(id);
   }
 
-  /** Counts the bytes of a frame in the windows. Those of the connection count as read at once, so that no stream stops others. */
+  /**
+   * Counts the bytes of a frame in the windows. The connection's is widened at once, so that no stream stops others. More than half of it is
+   * always open, which no frame exceeds.
+   */
   #takeFirst(id, length, padding) {
     const stream = this.#receiving(id);
     const left = (stream?.receiveWindow ?? this.#reset.get(id)) - length;
-    this.#receiveWindow -= length;
-    if (left < 0 || this.#receiveWindow < 0) throw new Violation("FLOW_CONTROL_ERROR", "it sends more than its window");
+    if (left < 0) throw new Violation("FLOW_CONTROL_ERROR", "it sends more than its window");
     this.#consumed += length;
     if (this.#consumed * 2 >= WINDOW) {
       this.grant(0, this.#consumed);
-      this.#receiveWindow += this.#consumed;
       this.#consumed = 0;
     }
     if (!stream) {

@@ -12,8 +12,6 @@ export { serialPort, usbPort, webSocket } from "./byway-ports.js";
 const DEFAULTS = {
   base: "http://device/", http: "1.1", baudRate: 0, queue: 32, queueTimeout: 60000, responseTimeout: 60000, bodyTimeout: 300000,
 };
-/** How many requests a gateway may take at once, before it has said how many. */
-const GATEWAY_LIMIT = 16;
 const READ_AHEAD = 64 << 10;
 const MOST_REDIRECTS = 20;
 const RECONNECT_DELAY = 300;
@@ -121,7 +119,7 @@ class Device {
       try {
         pair = await source(signal);
       } catch (error) {
-        if (error.code === "streams") this.#fail(error);
+        if (error?.code === "streams") this.#fail(error);
         // Otherwise the device may come back.
       }
       if (pair && !signal.aborted) await this.#carryPair(pair, signal);
@@ -158,8 +156,7 @@ class Device {
   }
 
   get #limit() {
-    if (this.#session && !this.#session.isOver) return this.#session.limit;
-    return this.#isGateway ? GATEWAY_LIMIT : 1;
+    return this.#session && !this.#session.isOver ? this.#session.limit : 1;
   }
 
   async #enter(signal) {

@@ -652,6 +652,20 @@ describe("a stream", () => {
     }
   });
 
+  test("that has ended widens no window when its bytes are read", () => {
+    for (const isOwn of [false, true]) {
+      const client = connected();
+      const stream = client.request();
+      client.say(ok(1));
+      for (let count = 0; count < 3; count++) client.say(data(1, Array(16384).fill(65)));
+      if (isOwn) stream.abort();
+      else client.say(frame(RST_STREAM, 0, 1, four(8)));
+      client.sent();
+      assert.equal(read(stream).length, 49152);
+      assert.deepEqual(client.shown(), []);
+    }
+  });
+
   test("whose response is complete stops its request without an error", () => {
     for (const code of [0, 8]) {
       const client = connected();
