@@ -1,0 +1,193 @@
+/// A Reed-Solomon code, shortened and systematic (section 7). Polynomials are on the stack.
+enum ReedSolomon {
+  /// A polynomial; the index is the power.
+  typealias Polynomial = Sizes.Polynomial
+
+  /// Bytes of a frame that were changed, so that they can be changed back.
+  struct Changes: ~Copyable {
+    private(set) var count = 0
+    private var positions: Sizes.Changes<UInt16> = .init(repeating: 0)
+    private var values: Sizes.Changes<UInt8> = .init(repeating: 0)
+
+    fileprivate mutating func append(_ position: Int, _ value: UInt8) {
+      positions[count] = UInt16(truncatingIfNeeded: position)
+      values[count] = value
+      count &+= 1
+    }
+
+    /// Makes the changes from a number on, or takes them back.
+    mutating func apply(to frame: inout MutableSpan<UInt8>, from first: Int) {
+      for index in first..<count { frame[Int(positions[index])] ^= values[index] }
+    }
+
+    fileprivate mutating func remove(from first: Int) { count = first }
+  }
+
+  // MARK: - Encoding
+
+  /// Writes the parity of a word: the remainder of a division by the generator.
+  @inline(never)
+  static func addParity(to word: CodeWord, in frame: inout MutableSpan<UInt8>) {
+    let generator = generator(word.parity)
+    var rest = Polynomial(repeating: 0)
+    let last = word.parity &- 1
+    for index in 0..<word.count {
+      let factor = frame[word.position(index)] ^ rest[last]
+      var power = last
+      while power > 0 {
+        rest[power] = rest[power &- 1] ^ GaloisField.product(factor, generator[power])
+        power &-= 1
+      }
+      rest[0] = GaloisField.product(factor, generator[0])
+    }
+    for index in 0..<word.parity { frame[word.position(word.count &+ index)] = rest[last &- index] }
+  }
+
+  /// The generator with these powers of 2 as roots. Its highest coefficient, which is 1, is left out.
+  private static func generator(_ parity: Int) -> Polynomial {
+    var generator = Polynomial(repeating: 0)
+    generator[0] = 1
+    var root: UInt8 = 1
+    for index in 0..<parity {
+      var power = index &+ 1
+      while power > 0 {
+        generator[power] = GaloisField.product(generator[power], root) ^ generator[power &- 1]
+        power &-= 1
+      }
+      generator[0] = GaloisField.product(generator[0], root)
+      root = GaloisField.product(root, 2)
+    }
+    return generator
+  }
+
+  // MARK: - Correction
+
+  /// Corrects a word, and adds to `changes`. Returns how many bytes were wrong; `nil` if the word is too damaged, and it stays as it is.
+  @inline(never)
+  static func correct(_ word: CodeWord, in frame: inout MutableSpan<UInt8>, _ changes: inout Changes) -> Int? {
+    var syndromes = Polynomial(repeating: 0)
+    guard findSyndromes(of: word, in: frame, &syndromes) else { return 0 }
+    var locator = Polynomial(repeating: 0)
+    let degree = locate(&syndromes, word.parity, &locator)
+    guard degree <= word.parity / 2 else { return nil }
+    let evaluator = evaluator(&locator, &syndromes, degree)
+    return change(word, in: &frame, &changes, &locator, evaluator, degree)
+  }
+
+  /// Sets the syndromes of a word. Returns false if all are zero: nothing is wrong.
+  private static func findSyndromes(
+    of word: CodeWord, in frame: borrowing MutableSpan<UInt8>, _ syndromes: inout Polynomial
+  ) -> Bool {
+    var root: UInt8 = 1
+    var any: UInt8 = 0
+    for index in 0..<word.parity {
+      var sum: UInt8 = 0
+      for at in 0..<word.length { sum = GaloisField.product(sum, root) ^ frame[word.position(at)] }
+      syndromes[index] = sum
+      any |= sum
+      root = GaloisField.product(root, 2)
+    }
+    return any != 0
+  }
+
+  /// Finds the polynomial that locates the wrong bytes, by Berlekamp and Massey. Returns its degree.
+  @inline(never)
+  private static func locate(_ syndromes: inout Polynomial, _ count: Int, _ locator: inout Polynomial) -> Int {
+    var earlier = Polynomial(repeating: 0)
+    earlier[0] = 1
+    locator[0] = 1
+    var last: UInt8 = 1
+    var degree = 0
+    var shift = 1
+    for index in 0..<count {
+      var discrepancy = syndromes[index]
+      var power = 1
+      while power <= degree {
+        discrepancy ^= GaloisField.product(locator[power], syndromes[index &- power])
+        power &+= 1
+      }
+      if discrepancy != 0 {
+        let saved = locator
+        let factor = GaloisField.product(discrepancy, GaloisField.inverse(last))
+        power = shift
+        while power <= count {
+          locator[power] ^= GaloisField.product(factor, earlier[power &- shift])
+          power &+= 1
+        }
+        if 2 &* degree <= index {
+          degree = index &+ 1 &- degree
+          earlier = saved
+          last = discrepancy
+          shift = 0
+        }
+      }
+      shift &+= 1
+    }
+    return degree
+  }
+
+  /// The polynomial of the errors' values.
+  private static func evaluator(
+    _ locator: inout Polynomial, _ syndromes: inout Polynomial, _ degree: Int
+  ) -> Polynomial {
+    var evaluator = Polynomial(repeating: 0)
+    for index in 0..<degree {
+      for power in 0...index {
+        evaluator[index] ^= GaloisField.product(locator[power], syndromes[index &- power])
+      }
+    }
+    return evaluator
+  }
+
+  /// Tries each byte from the last, whose power is 0, on (Chien), and changes the wrong ones.
+  private static func change(
+    _ word: CodeWord, in frame: inout MutableSpan<UInt8>, _ changes: inout Changes, _ locator: inout Polynomial,
+    _ evaluator: Polynomial, _ degree: Int
+  ) -> Int? {
+    let first = changes.count
+    var inverse: UInt8 = 1
+    var index = word.length
+    while index > 0 {
+      index &-= 1
+      if value(of: locator, degree &+ 1, at: inverse) == 0 {
+        guard changes.count &- first < degree else { break }
+        changes.append(word.position(index), error(locator, evaluator, degree, at: inverse))
+      }
+      inverse = GaloisField.product(inverse, 0x8E)  // the inverse of 2
+    }
+    guard index == 0, changes.count &- first == degree else {
+      changes.remove(from: first)
+      return nil
+    }
+    changes.apply(to: &frame, from: first)
+    return degree
+  }
+
+  /// The value of a polynomial with so many coefficients.
+  @inline(never)
+  private static func value(of polynomial: borrowing Polynomial, _ count: Int, at point: UInt8) -> UInt8 {
+    var value: UInt8 = 0
+    var power = count
+    while power > 0 {
+      power &-= 1
+      value = GaloisField.product(value, point) ^ polynomial[power]
+    }
+    return value
+  }
+
+  /// The difference of the wrong byte with this inverse locator, by Forney.
+  private static func error(
+    _ locator: borrowing Polynomial, _ evaluator: borrowing Polynomial, _ degree: Int, at point: UInt8
+  ) -> UInt8 {
+    var slope: UInt8 = 0
+    var power: UInt8 = 1
+    var index = 1
+    while index <= degree {
+      slope ^= GaloisField.product(locator[index], power)
+      power = GaloisField.product(power, GaloisField.product(point, point))
+      index &+= 2
+    }
+    let inverse = GaloisField.inverse(GaloisField.product(point, slope))
+    return GaloisField.product(value(of: evaluator, degree, at: point), inverse)
+  }
+}

@@ -1,0 +1,46 @@
+/// Why a session is over. The first six are the reasons of RESET (section 2).
+enum EndReason: UInt8 {
+  case finished
+  case unknown
+  case aborted
+  case silence
+  case version
+  case bothDial
+  /// The listener is another one now.
+  case restarted
+  /// A new OPEN took the place of the session.
+  case replaced
+  /// The line did not come back.
+  case gone
+}
+
+/// The last 16 sessions that are over, so that no frame of them begins one again (section 3).
+struct EndedSessions {
+  private var next: UInt8 = 0
+  private var count: UInt8 = 0
+  private var reasons: InlineArray<16, UInt8> = .init(repeating: 0)
+  private var sessions: InlineArray<16, UInt32> = .init(repeating: 0)
+
+  mutating func removeAll() {
+    next = 0
+    count = 0
+  }
+
+  mutating func add(_ session: UInt32, _ reason: EndReason) {
+    sessions[Int(next & 15)] = session
+    reasons[Int(next & 15)] = reason.rawValue
+    next = (next &+ 1) & 15
+    if count < 16 { count &+= 1 }
+  }
+
+  /// Why a session was over; `.unknown` if none of the last had this number.
+  mutating func reason(of session: UInt32) -> EndReason {
+    var age: UInt8 = 1
+    while age <= count {
+      let index = Int((next &- age) & 15)
+      if sessions[index] == session { return EndReason(rawValue: reasons[index]) ?? .unknown }
+      age &+= 1
+    }
+    return .unknown
+  }
+}

@@ -1,0 +1,27 @@
+/// RESETs that are owed. If more wait than there is room for, the first are sent (section 10).
+struct Resets {
+  private var count: UInt8 = 0
+  private var reasons: InlineArray<2, UInt8> = .init(repeating: 0)
+  private var sessions: InlineArray<2, UInt32> = .init(repeating: 0)
+
+  /// Returns whether there was room.
+  mutating func add(_ session: UInt32, _ reason: EndReason) -> Bool {
+    guard count < 2 else { return false }
+    sessions[Int(count)] = session
+    reasons[Int(count)] = reason.rawValue
+    count &+= 1
+    return true
+  }
+
+  var isEmpty: Bool { count == 0 }
+
+  /// Takes the first.
+  mutating func take() -> (session: UInt32, reason: UInt8) {
+    defer {
+      sessions[0] = sessions[1]
+      reasons[0] = reasons[1]
+      count &-= 1
+    }
+    return (sessions[0], reasons[0])
+  }
+}

@@ -1,0 +1,255 @@
+/// The state of an end and of its session: sections 2 to 6, 8 and 10 of docs/wire-protocol.md.
+///
+/// It takes bodies of frames, and writes those that are to be sent. Functions are `mutating` because a call that only reads might copy
+/// its windows.
+struct Session: ~Copyable {
+  enum Role: UInt8 {
+    case listening
+    case dialing
+  }
+
+  /// The states of section 8. A listener is in `none` or `open`.
+  enum State: UInt8 {
+    case none
+    case asking
+    case opening
+    case open
+  }
+
+  private(set) var role = Role.listening
+  var state = State.none
+  var owed = Owed.none
+  /// Why the last session is over.
+  var reason = EndReason.finished
+  /// How many sessions began, modulo 256.
+  var sessions: UInt8 = 0
+  /// The line is lost.
+  var isGone = false
+  /// The frame whose copy follows it: HELLO or OPEN.
+  var copy = FrameKind.none
+  /// Questions since something of the session was received.
+  var questions: UInt8 = 0
+  /// A question waits for something of the session.
+  var isUnanswered = false
+  /// No DATA is sent before something is received.
+  var isHeld = false
+  /// The owner wants nothing more.
+  var isLeaving = false
+  /// The POLL to answer, and when it arrived.
+  var pollToken: UInt8 = 0
+  var pollTime = Moment(milliseconds: 0)
+  /// The last acknowledgement told that all has arrived.
+  var hasToldEnd = false
+  /// DATA since the last acknowledgement.
+  var dataFrames: UInt8 = 0
+  /// The limits that the peer announced.
+  var peerCorrection: UInt8 = 0
+  var peerPayload: UInt16 = 0
+  /// The streams of the session, 0 if it is one stream of bytes, and what the peer takes of each at first in units of 64 bytes.
+  var streams: UInt8 = 0
+  var peerCredit: UInt8 = 0
+
+  var session: UInt32 = 0
+  var incarnation: UInt32 = 0
+  /// The state of a checksum behind session and incarnation.
+  var seal: UInt32 = 0
+  /// The check of the last frame: a copy of it is ignored.
+  var lastCheck: UInt32 = 0
+  var resets = Resets()
+  var timers = Timers()
+  var pacer = Pacer()
+  var roundTrip = RoundTrip()
+  var ended = EndedSessions()
+  var noise = NoiseMeter()
+  var receiving = ReceiveWindow()
+  var sending = SendWindow()
+
+  /// Begins.
+  /// - Parameter random: a listener's incarnation: another number at each start of the program, not 0 (section 2).
+  mutating func start(_ role: Role, random: UInt32, baud: UInt32, now: Moment) {
+    self.role = role
+    pacer.start(baud: baud, now)
+    state = .none
+    reason = .finished
+    sessions = 0
+    isGone = false
+    copy = .none
+    questions = 0
+    isUnanswered = false
+    isHeld = false
+    isLeaving = false
+    peerCorrection = 0
+    peerPayload = 0
+    streams = 0
+    peerCredit = 0
+    session = 0
+    seal = 0
+    lastCheck = 0
+    resets = Resets()
+    timers.stopAll()
+    ended.removeAll()
+    roundTrip = RoundTrip()
+    noise.start()
+    receiving.begin()
+    sending.start()
+    incarnation = role == .dialing ? 0 : max(random, 1)
+    owed = role == .dialing ? .none : .hello
+  }
+
+  /// Values of sections 2, 3 and 6, in milliseconds.
+  enum Limit {
+    static var acknowledgementDelay: UInt32 { 10 }
+    static var question: UInt32 { 1000 }
+    static var openingQuestion: UInt32 { 300 }
+    static var closedWindow: UInt32 { 1000 }
+    static var silentTransfer: UInt32 { 1000 }
+    static var dialersKeepalive: UInt32 { 10_000 }
+    static var listenersKeepalive: UInt32 { 25_000 }
+    static var patience: UInt32 { 30_000 }
+    static var openingPatience: UInt32 { 5000 }
+    static var closing: UInt32 { 5000 }
+    static var grace: UInt32 { 30_000 }
+    static var longFrame: UInt32 { 30 }
+    /// Questions without an answer from which on DATA waits.
+    static var questionsBeforeHold: UInt8 { 2 }
+  }
+
+  static var version: UInt8 { 1 }
+
+  var isOpening: Bool { state == .asking || state == .opening }
+  var isConfirmed: Bool { state == .open }
+  /// Whether the seal of the session is known.
+  var isNamed: Bool { state == .opening || state == .open }
+
+  // MARK: - Beginning and end (section 3)
+
+  /// Sets the name of the session, for the seal and the sync word.
+  mutating func setSeal() {
+    var checksum = Checksum()
+    checksum.add(session)
+    checksum.add(incarnation)
+    seal = checksum.state
+  }
+
+  /// Everything but the name of a new session.
+  mutating func begin(_ session: UInt32, _ now: Moment) {
+    self.session = session
+    sessions &+= 1
+    questions = 0
+    isUnanswered = false
+    isHeld = false
+    isLeaving = false
+    hasToldEnd = false
+    dataFrames = 0
+    receiving.begin()
+    sending.begin()
+    roundTrip.begin(pacer: pacer)
+    noise.begin(isPaced: pacer.isPaced, now)
+  }
+
+  /// A dialer begins a session with a random number. Returns false if there is one.
+  mutating func open(random: UInt32, _ now: Moment) -> Bool {
+    guard role == .dialing, state == .none else { return false }
+    begin(random, now)
+    state = incarnation == 0 ? .asking : .opening
+    setSeal()
+    ask(now)
+    return true
+  }
+
+  /// The session is over.
+  /// - Parameter told: what a later POLL of it gets as reason.
+  @inline(never)
+  mutating func end(_ reason: EndReason, told: EndReason) {
+    ended.add(session, told)
+    state = .none
+    self.reason = reason
+    owed.keepOnly(.withoutSession)
+    timers.endSession()
+    questions = 0
+    isUnanswered = false
+    sending.endSession()
+    if role == .dialing, reason == .silence || reason == .gone { incarnation = 0 }
+  }
+
+  /// The session is over, and the peer is told.
+  mutating func endWithReset(_ reason: EndReason) {
+    oweReset(session, reason)
+    end(reason, told: reason)
+  }
+
+  mutating func endIfFinished() {
+    if hasToldEnd, sending.isDone { end(.finished, told: .finished) }
+  }
+
+  mutating func oweReset(_ session: UInt32, _ reason: EndReason) {
+    if resets.add(session, reason) { owed.insert(.reset) }
+  }
+
+  // MARK: - What an owner does
+
+  mutating func write(_ bytes: Span<UInt8>) -> Int { state == .none ? 0 : sending.write(bytes) }
+
+  mutating func room() -> Int { state == .none ? 0 : sending.room() }
+
+  mutating func read(into bytes: inout MutableSpan<UInt8>, from start: Int, atMost count: Int) -> Int {
+    let count = receiving.read(into: &bytes, from: start, atMost: count)
+    oweWindow()
+    return count
+  }
+
+  /// Frees an empty last unit.
+  mutating func settleReading() {
+    receiving.free()
+    oweWindow()
+  }
+
+  private mutating func oweWindow() {
+    if isConfirmed, receiving.owesWindow { oweAcknowledgement() }
+  }
+
+  mutating func finish() {
+    if state != .none { sending.finish() }
+  }
+
+  mutating func leave(_ now: Moment) {
+    guard state != .none, !isLeaving else { return }
+    isLeaving = true
+    sending.finish()
+    timers.start(.closing, now + Limit.closing)
+  }
+
+  mutating func abort() {
+    if state != .none { endWithReset(.aborted) }
+  }
+
+  // MARK: - The line
+
+  mutating func lose(_ now: Moment) {
+    isGone = true
+    owed.remove(.withoutSession)
+    copy = .none
+    resets = Resets()
+    guard state != .none else { return }
+    isHeld = true
+    timers.start(.grace, now + Limit.grace)
+    timers.stop(.question)
+    if sending.isUnacknowledged || !isConfirmed {
+      timers.stop(.patience)
+      timers.stop(.closing)
+    }
+  }
+
+  mutating func comeBack(_ now: Moment) {
+    isGone = false
+    pacer.comeBack(now)
+    timers.stop(.grace)
+    if state != .none {
+      timers.stop(.patience)
+      if isLeaving { timers.start(.closing, now + Limit.closing) }
+      ask(now)
+    } else if role == .listening {
+      owed.insert(.hello)
+    }
+  }
+}
