@@ -43,7 +43,7 @@ struct CorrectedFrame: ~Copyable {
   private var lead: InlineArray<9, UInt8> = .init(repeating: 0)
   private var leadCount: UInt8 = 0
   private(set) var header = Header()
-  private var count: UInt16 = 0
+  private(set) var count: UInt16 = 0
   private var memory: Sizes.Corrected = .init(repeating: 0)
   /// Directly behind an OPEN a copy may follow.
   var isBehindOpen = false

@@ -19,7 +19,7 @@ struct EndedSessions {
   private var next: UInt8 = 0
   private var count: UInt8 = 0
   private var reasons: InlineArray<16, UInt8> = .init(repeating: 0)
-  private var sessions: InlineArray<16, UInt32> = .init(repeating: 0)
+  private(set) var sessions: InlineArray<16, UInt32> = .init(repeating: 0)
 
   mutating func removeAll() {
     next = 0

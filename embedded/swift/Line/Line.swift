@@ -3,12 +3,12 @@
 /// The owner passes received bytes and the time, and sends the frame that `output` has made. Times are those of a clock of milliseconds
 /// that may wrap. docs/firmware.md has the rules for the main loop.
 struct Line: ~Copyable {
-  private(set) var session = Session()
+  var session = Session()
   private var frame = OutgoingFrame()
-  private var corrected = CorrectedFrame()
+  private(set) var corrected = CorrectedFrame()
   /// Bytes since the last zero.
   private var run: Sizes.Run = .init(repeating: 0)
-  private var runCount = 0
+  private(set) var runCount = 0
 
   /// The result of `deadline` if nothing is to be done until bytes arrive.
   static var never: UInt32 { .max }
@@ -49,6 +49,9 @@ struct Line: ~Copyable {
     session.settleReading()
     return session.receiving.isRead
   }
+
+  /// About how many bytes were written and not sent yet.
+  var unsent: Int { session.sending.unsent }
 
   /// The stream to the peer ends behind what was written.
   mutating func finish() { session.finish() }

@@ -102,7 +102,7 @@ private func at(_ line: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Line> {
 }
 
 @_lifetime(immortal)
-private func span(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Span<UInt8> {
+func span(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Span<UInt8> {
   let buffer = UnsafeBufferPointer(start: bytes, count: bytes == nil ? 0 : count)
   return _overrideLifetime(Span(_unsafeElements: buffer), copying: ())
 }

@@ -1,0 +1,89 @@
+/// The kinds of pieces (section 13 of docs/wire-protocol.md).
+enum Piece: UInt8 {
+  case data = 1
+  case end
+  case abort
+  case credit
+}
+
+extension Request {
+  /// Bytes of a unit of credit.
+  private static var unit: Int { 64 }
+  /// Credit that a client must give at first: half of it and less may be left when the head of an answer is due.
+  private static var leastCredit: UInt16 { 512 }
+
+  /// The client begins a stream.
+  mutating func beginStream(credit: UInt8) {
+    reset()
+    input = .takes
+    output = .sends
+    dropStaged()
+    self.credit = UInt16(credit) &* UInt16(Self.unit)
+    granted = UInt16(Sizes.staged)
+    if self.credit < Self.leastCredit {
+      state = .over
+      output = .owesAbort
+    }
+  }
+
+  /// Frees the stream when both directions have ended.
+  mutating func freeIfOver() {
+    if input == .ended, output.hasEnded { input = .free }
+  }
+
+  /// The client ends its direction.
+  mutating func endInput() {
+    input = .ended
+    freeIfOver()
+  }
+
+  /// Takes more credit. Returns false if that is too much.
+  mutating func takeCredit(_ units: UInt8) -> Bool {
+    if input == .free || output != .sends { return true }
+    let (sum, isTooMuch) = credit.addingReportingOverflow(UInt16(units) &* UInt16(Self.unit))
+    if isTooMuch { return false }
+    credit = sum
+    return true
+  }
+
+  /// Takes bytes of DATA, for which there is room if they were granted. Bytes behind the end of the answer are dropped.
+  mutating func takeData(_ left: UInt8, _ channel: inout Channel) -> Int {
+    if output != .sends { dropStaged() }
+    if stagedFrom > 0, Int(stagedTo) &+ Int(left) > Sizes.staged {
+      for index in stagedFrom..<stagedTo { staged[Int(index &- stagedFrom)] = staged[Int(index)] }
+      stagedTo &-= stagedFrom
+      stagedFrom = 0
+    }
+    var bytes = staged.mutableSpan
+    let start = Int(stagedTo)
+    let count = channel.line.read(into: &bytes, from: start, atMost: min(Sizes.staged &- start, Int(left)))
+    if output == .sends { stagedTo &+= UInt16(truncatingIfNeeded: count) }
+    granted &-= UInt16(truncatingIfNeeded: count)
+    return count
+  }
+
+  /// Reads more of the request of a session without streams.
+  mutating func stage(_ channel: inout Channel) {
+    stagedFrom = 0
+    stagedTo = 0
+    if channel.isMultiplexed { return }
+    var bytes = staged.mutableSpan
+    stagedTo = UInt16(truncatingIfNeeded: channel.line.read(into: &bytes, from: 0, atMost: Sizes.staged))
+  }
+
+  /// Sends END, ABORT or CREDIT of the stream, if it is owed.
+  mutating func sendControl(_ channel: inout Channel) {
+    if input == .free || channel.line.room() < 2 { return }
+    if output == .owesEnd || output == .owesAbort {
+      let isEnd = output == .owesEnd
+      output = isEnd ? .sentEnd : .sentAbort
+      channel.write((isEnd ? Piece.end : Piece.abort).rawValue << 4 | number, 0, count: 1)
+      freeIfOver()
+    } else if output == .sends, input == .takes {
+      let units = (Sizes.staged &- Int(granted) &- Int(stagedTo &- stagedFrom)) / Self.unit
+      guard units > 0, units &* Self.unit &* 2 >= Sizes.staged else { return }
+      granted &+= UInt16(truncatingIfNeeded: units &* Self.unit)
+      channel.write(Piece.credit.rawValue << 4 | number, UInt8(truncatingIfNeeded: units), count: 2)
+    }
+  }
+}
