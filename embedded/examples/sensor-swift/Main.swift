@@ -1,45 +1,48 @@
 import CBoard
-import CByway
 
-/// The program has one sensor, and only its main loop uses it.
+/// The program has one server and one sensor, and only its main loop uses them.
+nonisolated(unsafe) private var server = Server()
 nonisolated(unsafe) private var sensor = Sensor()
 
-private func service(
-  _ end: UnsafeMutablePointer<byway>?, _ event: byway_event, _ bytes: UnsafePointer<UInt8>?, _ count: Int
-) -> Int {
-  guard let end else { return 0 }
-  sensor.handle(event, Exchange(end: end), bytes, count)
-  return count
-}
-
-@_cdecl("main")
+@c(main)
 func main() -> CInt {
   let baud = accessory_baud()
-  guard let end = accessory_end() else { return 1 }
   board_start(baud)
-  byway_start(end, { service($0, $1, $2, $3) }, accessory_wanted(), board_seed(), baud, board_milliseconds())
-  while true { turn(end) }
+  server.start(random: board_seed(), baud: baud, now: now())
+  while true { turn() }
 }
 
+private func now() -> Moment { Moment(milliseconds: board_milliseconds()) }
+
 /// Takes received bytes, sends a frame, and sleeps.
-private func turn(_ end: UnsafeMutablePointer<byway>) {
-  let now = board_milliseconds()
-  sensor.sample(now)
-  sensor.answerLater(Exchange(end: end))
-  var bytes = InlineArray<32, UInt8>(repeating: 0)
-  var span = bytes.mutableSpan
-  span.withUnsafeMutableBufferPointer { buffer in
-    while case let count = board_receive(buffer.baseAddress, 32), count > 0 {
-      byway_receive(end, buffer.baseAddress, count, now)
-    }
-  }
+private func turn() {
+  let now = now()
+  sensor.sample(now.milliseconds)
+  sensor.answerLater(&server)
+  receive(now)
   if board_idle() == 0 {
-    byway_run(end, now)
-  } else {
-    var frame: UnsafePointer<UInt8>?
-    let count = byway_output(end, now, &frame)
-    if count > 0 { return board_send(frame, count) }
+    server.run(now: now, &sensor)
+  } else if server.output(now: now, &sensor) > 0 {
+    return server.withFrame { frame in frame.withUnsafeBufferPointer { board_send($0.baseAddress, $0.count) } }
   }
-  sensor.resetIfDue(now)
+  sensor.resetIfDue(now.milliseconds)
   board_sleep()
+}
+
+private func receive(_ now: Moment) {
+  var bytes = InlineArray<32, UInt8>(repeating: 0)
+  while true {
+    var span = bytes.mutableSpan
+    let count = span.withUnsafeMutableBufferPointer { board_receive($0.baseAddress, $0.count) }
+    if count == 0 { return }
+    server.receive(bytes.span.extracting(0..<count), now: now, &sensor)
+  }
+}
+
+/// The checksum of the board's code, which is in C.
+@c(byway_crc)
+func checksum(_ state: UInt32, _ bytes: UnsafePointer<UInt8>, _ count: Int) -> UInt32 {
+  var checksum = Checksum(state: state)
+  checksum.add(Span(_unsafeStart: bytes, count: count))
+  return checksum.state
 }

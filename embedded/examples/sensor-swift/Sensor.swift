@@ -1,8 +1,7 @@
 import CBoard
-import CByway
 
 /// A sensor whose page comes over its serial line, with the same paths as `sensor-c`.
-struct Sensor {
+struct Sensor: Service, ~Copyable {
   private enum Work {
     case none
     case events(since: UInt32, told: UInt32)
@@ -15,8 +14,16 @@ struct Sensor {
     let isFirmware: Bool
     let expected: UInt32
     var count: UInt32 = 0
-    var state: UInt32 = 0xFFFF_FFFF
-    var checksum: UInt32 { ~state }
+    var checksum = Checksum()
+    /// The slot has no room for it.
+    var isRefused = false
+
+    mutating func take(_ bytes: Span<UInt8>) -> Int {
+      if isFirmware { isRefused = bytes.withUnsafeBufferPointer { slot_write(count, $0.baseAddress, $0.count) } == 0 }
+      checksum.add(bytes)
+      count &+= UInt32(truncatingIfNeeded: bytes.count)
+      return bytes.count
+    }
   }
 
   #if SECOND
@@ -53,54 +60,57 @@ struct Sensor {
   // MARK: - Requests
 
   /// Gives the answers that were not given at once.
-  mutating func answerLater(_ exchange: Exchange) {
+  mutating func answerLater(_ exchange: inout Server) {
     for number in 0..<works.count {
       guard case .slow = works[number] else { continue }
       exchange.select(number)
-      answerSlowly(exchange)
+      answerSlowly(&exchange)
     }
   }
 
-  mutating func handle(_ event: byway_event, _ exchange: Exchange, _ bytes: UnsafePointer<UInt8>?, _ count: Int) {
+  static func wants(_ name: Span<UInt8>) -> Bool { name.equals("x-crc32c") }
+
+  mutating func handle(_ event: Event, of exchange: inout Server) -> Int {
     switch event {
-    case BYWAY_REQUEST: begin(exchange)
-    case BYWAY_BODY: take(exchange, bytes, count)
-    case BYWAY_END: end(exchange)
-    case BYWAY_ROOM: goOn(exchange)
-    default: works[exchange.number] = .none
+    case .request: begin(&exchange)
+    case .body: return take(&exchange)
+    case .end: end(&exchange)
+    case .room: goOn(&exchange)
+    case .gone: works[exchange.current] = .none
     }
+    return 0
   }
 
-  private mutating func begin(_ exchange: Exchange) {
-    works[exchange.number] = .none
-    if exchange.targets("/upload") { return beginUpload(exchange, isFirmware: false) }
-    if exchange.targets("/firmware") { return beginUpload(exchange, isFirmware: true) }
-    if exchange.targets("/reset"), exchange.method == BYWAY_POST {
+  private mutating func begin(_ exchange: inout Server) {
+    works[exchange.current] = .none
+    if exchange.targets("/upload") { return beginUpload(&exchange, isFirmware: false) }
+    if exchange.targets("/firmware") { return beginUpload(&exchange, isFirmware: true) }
+    if exchange.targets("/reset"), exchange.method() == .post {
       resetAt = board_milliseconds() &+ 200
       return exchange.answer(202)
     }
-    guard exchange.method == BYWAY_GET || exchange.method == BYWAY_HEAD_ONLY else { return exchange.answer(405) }
+    guard exchange.method() == .get || exchange.method() == .head else { return exchange.answer(405) }
     if exchange.targets("/") {
       exchange.answer(200, type: "text/html", with: page(), count: page_size())
     } else if exchange.targets("/reading") {
       var text = Text()
       appendReading(&text)
       text.append("\n")
-      exchange.answer(200, type: "application/json", text: text)
+      exchange.answer(200, type: "application/json", text: &text)
     } else if exchange.targets("/state") {
-      answerWithState(exchange)
+      answerWithState(&exchange)
     } else if exchange.targets("/file") {
       exchange.answer(200, type: "application/octet-stream", with: file(), count: Self.fileSize)
     } else if let count = exchange.number(behind: "/file?bytes=", atMost: Self.fileSize) {
       exchange.answer(200, type: "application/octet-stream", with: file(), count: count)
     } else if exchange.targets("/slow") {
-      works[exchange.number] = .slow(since: board_milliseconds())
+      works[exchange.current] = .slow(since: board_milliseconds())
     } else if exchange.targets("/events") {
-      works[exchange.number] = .events(since: board_milliseconds(), told: samples)
+      works[exchange.current] = .events(since: board_milliseconds(), told: samples)
       exchange.beginStream(type: "text/event-stream")
       var text = Text()
       text.append("retry: 300\n\n")
-      exchange.send(text)
+      exchange.send(&text)
     } else {
       exchange.answer(404)
     }
@@ -118,7 +128,7 @@ struct Sensor {
     text.append("}")
   }
 
-  private func answerWithState(_ exchange: Exchange) {
+  private func answerWithState(_ exchange: inout Server) {
     var text = Text()
     text.append("{\"version\":")
     text.append(Self.version)
@@ -130,46 +140,49 @@ struct Sensor {
     text.append(",\"overruns\":")
     text.append(board_overruns())
     text.append("}\n")
-    exchange.answer(200, type: "application/json", text: text)
+    exchange.answer(200, type: "application/json", text: &text)
   }
 
-  private mutating func goOn(_ exchange: Exchange) {
-    switch works[exchange.number] {
-    case .events(let since, let told): sendEvents(exchange, since, told)
-    case .slow: answerSlowly(exchange)
+  private mutating func goOn(_ exchange: inout Server) {
+    switch works[exchange.current] {
+    case .events(let since, let told): sendEvents(&exchange, since, told)
+    case .slow: answerSlowly(&exchange)
     case .refused: exchange.answer(413)
     case .none, .upload: break
     }
   }
 
   /// Answers after 1.5 s, in place of a measurement that takes its time. Without room now there is another call.
-  private mutating func answerSlowly(_ exchange: Exchange) {
-    guard case .slow(let since) = works[exchange.number], board_milliseconds() &- since >= 1500 else { return }
+  private mutating func answerSlowly(_ exchange: inout Server) {
+    guard case .slow(let since) = works[exchange.current], board_milliseconds() &- since >= 1500 else { return }
     var text = Text()
     text.append("slow\n")
-    if exchange.answer(200, type: "text/plain", text: text) { works[exchange.number] = .none }
+    if exchange.answer(200, type: "text/plain", text: &text) { works[exchange.current] = .none }
   }
 
   /// Sends an event for each sample. If the session serves one request at a time the stream ends after 3 s, so that others have their turn.
-  private mutating func sendEvents(_ exchange: Exchange, _ since: UInt32, _ told: UInt32) {
-    guard exchange.atOnce > 1 || board_milliseconds() &- since < 3000 else { return exchange.endStream() }
-    guard told != samples, exchange.room >= 64 else { return }
-    works[exchange.number] = .events(since: since, told: samples)
+  private mutating func sendEvents(_ exchange: inout Server, _ since: UInt32, _ told: UInt32) {
+    guard exchange.atOnce > 1 || board_milliseconds() &- since < 3000 else {
+      _ = exchange.end()
+      return
+    }
+    guard told != samples, exchange.room() >= 64 else { return }
+    works[exchange.current] = .events(since: since, told: samples)
     var text = Text()
     text.append("data: ")
     appendReading(&text)
     text.append("\n\n")
-    exchange.send(text)
+    exchange.send(&text)
   }
 
   // MARK: - Uploads
 
-  private mutating func beginUpload(_ exchange: Exchange, isFirmware: Bool) {
-    guard exchange.method == BYWAY_PUT else { return exchange.answer(405) }
+  private mutating func beginUpload(_ exchange: inout Server, isFirmware: Bool) {
+    guard exchange.method() == .put else { return exchange.answer(405) }
     guard let expected = exchange.checksum(in: "x-crc32c") else { return exchange.answer(400) }
     guard !isFirmware || (slot_running() == 0 && !isSlotTaken) else { return exchange.answer(409) }
     if isFirmware { slot_erase() }
-    works[exchange.number] = .upload(Upload(isFirmware: isFirmware, expected: expected))
+    works[exchange.current] = .upload(Upload(isFirmware: isFirmware, expected: expected))
   }
 
   /// Whether another request writes the slot.
@@ -180,29 +193,31 @@ struct Sensor {
     return false
   }
 
-  private mutating func take(_ exchange: Exchange, _ bytes: UnsafePointer<UInt8>?, _ count: Int) {
-    guard case .upload(var upload) = works[exchange.number] else { return }
-    if upload.isFirmware, slot_write(upload.count, bytes, count) == 0 {
-      works[exchange.number] = .refused
-      return exchange.answer(413)
+  /// Takes bytes of a body. Returns how many.
+  private mutating func take(_ exchange: inout Server) -> Int {
+    guard case .upload(var upload) = works[exchange.current] else { return exchange.withBody { $0.count } }
+    let count = exchange.withBody { upload.take($0) }
+    if upload.isRefused {
+      works[exchange.current] = .refused
+      exchange.answer(413)
+    } else {
+      works[exchange.current] = .upload(upload)
     }
-    upload.state = byway_crc(upload.state, bytes, count)
-    upload.count &+= UInt32(truncatingIfNeeded: count)
-    works[exchange.number] = .upload(upload)
+    return count
   }
 
-  private mutating func end(_ exchange: Exchange) {
-    if case .refused = works[exchange.number] { return exchange.answer(413) }
-    guard case .upload(let upload) = works[exchange.number] else { return }
-    works[exchange.number] = .none
-    var isRight = upload.checksum == upload.expected
+  private mutating func end(_ exchange: inout Server) {
+    if case .refused = works[exchange.current] { return exchange.answer(413) }
+    guard case .upload(let upload) = works[exchange.current] else { return }
+    works[exchange.current] = .none
+    var isRight = upload.checksum.value == upload.expected
     if isRight, upload.isFirmware { isRight = slot_commit(upload.count, upload.expected) != 0 }
     var text = Text()
     text.append("{\"bytes\":")
     text.append(upload.count)
     text.append(",\"crc32c\":\"")
-    text.appendHexadecimal(upload.checksum)
+    text.appendHexadecimal(upload.checksum.value)
     text.append("\"}\n")
-    exchange.answer(isRight ? 200 : 422, type: "application/json", text: text)
+    exchange.answer(isRight ? 200 : 422, type: "application/json", text: &text)
   }
 }

@@ -1,7 +1,8 @@
 /// An end of a line: docs/wire-protocol.md. It allocates no memory. Any received bytes are safe.
 ///
 /// The owner passes received bytes and the time, and sends the frame that `output` has made. Times are those of a clock of milliseconds
-/// that may wrap. docs/firmware.md has the rules for the main loop.
+/// that may wrap. docs/firmware.md has the rules for the main loop. An end does nothing until `start`. Its initial value is all zeros, so a
+/// global variable takes no flash.
 struct Line: ~Copyable {
   var session = Session()
   private var frame = OutgoingFrame()
@@ -16,9 +17,6 @@ struct Line: ~Copyable {
   private static var waiting: UInt32 { 4 }
   /// How long the rest of a frame with correction may take.
   private static var partialFrame: UInt32 { 200 }
-
-  /// Makes an end that does nothing until `start`. In a global variable it takes no flash.
-  init() {}
 
   /// Begins, or begins again, in place: an initializer with these values might be on the stack.
   /// - Parameters:

@@ -1,7 +1,8 @@
 /// A server of HTTP/1.1 (RFC 9110, RFC 9112) on one end of a line. It allocates no memory, and any received bytes are safe.
 ///
 /// Without streams it serves one request at a time, and with them one in each stream of the session. The functions for requests are about
-/// the current one: in a service that of the event, and elsewhere the one that `select` has chosen.
+/// the current one: in a service that of the event, and elsewhere the one that `select` has chosen. A server does nothing until `start`. Its
+/// initial value is all zeros, so a global variable takes no flash.
 struct Server: ~Copyable {
   var requests: Sizes.Requests<Request> = .init(repeating: Request())
   var channel = Channel()
@@ -17,9 +18,6 @@ struct Server: ~Copyable {
 
   /// A length that is not known in advance.
   static var unknownLength: UInt32 { .max }
-
-  /// Makes a server that does nothing until `start`. In a global variable it takes no flash.
-  init() {}
 
   var index: Int { Sizes.streams > 0 ? Int(number) : 0 }
 
@@ -82,10 +80,14 @@ struct Server: ~Copyable {
     self.number = UInt8(truncatingIfNeeded: number)
   }
 
+  /// The number of the current request among those that are served at once.
+  var current: Int { index }
+
   /// How many requests the session serves at once: 1 if its client knows no streams.
   var atOnce: Int { max(Int(channel.streams), 1) }
 
-  var method: Request.Method { requests[index].method }
+  // Mutating, because a copy of all requests would be on the stack.
+  mutating func method() -> Request.Method { requests[index].method }
 
   mutating func isAnswering() -> Bool { requests[index].isAnswering() }
 

@@ -6,27 +6,29 @@ struct Text: ~Copyable {
   mutating func append(_ byte: UInt8) {
     guard count < 128 else { return }
     bytes[count] = byte
-    count += 1
+    count &+= 1
   }
 
+  @inline(never)
   mutating func append(_ text: StaticString) {
-    text.withUTF8Buffer { for byte in $0 { append(byte) } }
+    for index in 0..<text.utf8CodeUnitCount { append(text.utf8Start[index]) }
   }
 
   /// Appends a number in decimal.
   mutating func append(_ number: UInt32) {
     if number >= 10 { append(number / 10) }
-    append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
+    append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number % 10))
   }
 
   mutating func appendHexadecimal(_ number: UInt32) {
-    for digit in (0..<8).reversed() {
-      let value = UInt8(truncatingIfNeeded: number >> (4 * UInt32(digit)) & 15)
-      append(value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10)
+    var rest = number
+    for _ in 0..<8 {
+      let digit = UInt8(truncatingIfNeeded: rest >> 28)
+      append(digit < 10 ? UInt8(ascii: "0") &+ digit : UInt8(ascii: "a") &+ digit &- 10)
+      rest <<= 4
     }
   }
 
-  func withBytes(_ body: (UnsafeRawPointer, Int) -> Void) {
-    bytes.span.withUnsafeBytes { if let start = $0.baseAddress { body(start, count) } }
-  }
+  /// Calls a function with the bytes.
+  mutating func withBytes<Result>(_ use: (Span<UInt8>) -> Result) -> Result { use(bytes.span.extracting(0..<count)) }
 }
