@@ -1194,8 +1194,10 @@ void byway_line_run(struct byway_line *l, uint32_t now) {
     if (armed(l, timer) && due(l->timers[timer], now)) fire(l, timer, now);
   }
   if (l->leaving) {
-    l->take_read = l->take_next;
-    l->take_offset = 0;
+    while (l->take_read != l->take_next) {
+      l->take_offset = 16;
+      advance_read(l);
+    }
   }
   update_closed_window(l, now);
   update_closing(l, now);

@@ -216,6 +216,13 @@ static void refusals(void) {
   exchange("a chunk that is too large", "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n10000000\r\n", REFUSAL("413"), "RG");
   exchange("more than the chunk", "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcd\r\n", REFUSAL("400"), "RBG");
   expect("a refusal ends the session", byway_line_ended(&peer));
+  begin();
+  tell("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n");
+  say((char *)large, sizeof large);
+  byway_line_finish(&peer);
+  pass_for(1000);
+  expect_text("a refusal of a large upload", heard, REFUSAL("501"));
+  expect("ends well when the peer has sent all", byway_line_state(&peer) == BYWAY_LINE_NONE && byway_line_reason(&peer) == BYWAY_LINE_FINISHED);
 }
 
 /* A head of 8 KiB is refused, even if it is none of the service's fields. */
