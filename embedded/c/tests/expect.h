@@ -18,6 +18,6 @@ static void expect_text(const char *name, const char *value, const char *expecte
   }
 }
 
-static void expect(const char *name, int holds) { expect_text(name, holds ? "true" : "false", "true"); }
+static inline void expect(const char *name, int holds) { expect_text(name, holds ? "true" : "false", "true"); }
 
 #endif
