@@ -98,6 +98,10 @@ static const struct script correction[] = {
   {"a frame that is cut is read again after 200 ms", LISTEN, 0,
    "OPEN 1 5 77 256 256 12; part 5; DATA^2 0 hello; POLL 5 1; wait 199; wait 1; POLL 5 2; wait 5",
    "@0 ACK 0 256; @0 NOISE^1 158; @200 ANSWER^2 2 0 0 256; @200 NOISE^1 161"},
+  {"a frame of which no more comes is given up after 200 ms", LISTEN, 0,
+   "OPEN 1 5 77 256 256 12; part 5; DATA^2 0 hello; wait 199; deadline; wait 300; bytes 00; POLL 5 2; DATA^2 0 hello; part 20; "
+   "DATA^2 1 x; wait 100; DATA 1 y; wait 100; read 9",
+   "@0 ACK 0 256; deadline 1; @200 NOISE^0 123; @499 ANSWER^1 2 0 0 256; @499 NOISE^1 137; @509 ACK^1 1 255; read hello"},
   {"and a frame in its end is found", LISTEN, 0,
    "OPEN 1 5 77 256 256 12; part 12; DATA^2 0 hello; DATA^2 0 world; wait 200; POLL 5 2; wait 5; DATA^2 1 x; read 9",
    "@0 ACK 0 256; @0 NOISE^1 157; @10 ACK^1 1 255; @200 ANSWER^2 2 0 1 255; @200 NOISE^1 156; read worldx"},
@@ -637,6 +641,34 @@ static const struct script timers[] = {
    "@0 ACK 0 16; @0 0 POLL 5 1; @10 ACK 1 15; read hello"},
 };
 
+static const struct script lost_lines[] = {
+  {"a reset that was not sent is forgotten with the line", LISTEN, 9600,
+   "POLL 9 1; lost; wait 100; back; wait 300",
+   "@100 0 HELLO 1 77 64"},
+  {"an ACK that was not sent comes behind POLL when the line is back", LISTEN, 9600,
+   "OPEN 1 5 77 64 256; lost; wait 100; back; wait 300",
+   "@100 0 ACK 0 16; @109 0 POLL 5 1; @332 0 POLL 5 2"},
+  {"two resets that wait: the first is sent first, and a third is dropped", LISTEN, 9600,
+   "POLL 9 1; POLL 8 1; POLL 7 1; wait 300",
+   "@12 0 RESET 9 1; @26 0 RESET 8 1"},
+  {"only the latest of several POLLs is answered", LISTEN, 9600,
+   "OPEN 1 5 77 64 256; POLL 5 1; wait 3; POLL 5 2; wait 300",
+   "@12 0 ANSWER 2 24 0 16"},
+  {"RESET, then ANSWER, then DATA", LISTEN, 9600,
+   "OPEN 1 5 77 64 256; write abc; DATA 0 x; POLL 5 1; POLL 9 1; wait 300",
+   "@12 0 RESET 9 1; @26 0 ANSWER 1 58 1 15; @40 0 DATA 0 abc; @263 0 POLL 5 1"},
+  {"a HELLO that was not sent is sent once when the line is back", LISTEN, 9600,
+   "OPEN 1 5 1 64 256; lost; wait 100; back; wait 300",
+   "@100 0 HELLO 1 77 64"},
+  {"HELLO goes before OPEN is answered", LISTEN, 9600,
+   "start 77; OPEN 1 5 1 64 256; OPEN 1 6 77 64 256; wait 300; state",
+   "@0 0 HELLO 1 77 64; @12 0 HELLO 1 77 64; @28 0 ACK 0 16; open"},
+  {"the pace is kept for a clock that wraps", LISTEN, 9600,
+   "OPEN 1 5 77 64 256; write (512); wait 600; ACK 28 256; wait 100; ACK 32 256; skip 3000; write (64); wait 200",
+   "@12 0 DATA+ 0 0 (64); @91 0 DATA 4 (64); @168 0 DATA 8 (64); @245 0 DATA 12 (64); @323 0 POLL 5 1; @336 0 DATA 16 (64); "
+   "@413 0 DATA 20 (64); @490 0 DATA 24 (64); @567 0 POLL 5 2; @600 DATA 28 (64); 0 frames; @3700 0 DATA 32 (64)"},
+};
+
 static const struct script bad_input[] = {
   {"damaged frames are dropped", LISTEN, 0,
    "~OPEN 1 5 77 64 256; state; OPEN 1 5 77 64 256; ~DATA 0 x; ~POLL 5 1; ~ACK 9 9; wait 10; state",
@@ -671,13 +703,35 @@ static void play_all(void) {
   PLAY(acks);
   PLAY(sending);
   PLAY(timers);
+  PLAY(lost_lines);
   PLAY(bad_input);
 }
 
 #endif
 
+#if BYWAY_LINE_CORRECTION
+/* Bytes of each place of a frame are wrong, with other values each time. */
+static void damage_each_place(void) {
+  static const unsigned strengths[] = {0, 2, 3, 7, 11};
+  unsigned i, from;
+  for (i = 0; i < sizeof strengths / sizeof strengths[0]; i++) {
+    unsigned wrong = most_wrong[strengths[i]], length = 47 + 2 * wrong;
+    for (from = 0; from + wrong <= length; from++) {
+      char steps[100];
+      const struct script script = {"", LISTEN, 0, steps, ""};
+      snprintf(steps, sizeof steps, "OPEN 1 5 77 256 256 12; DATA^%u:%u:0:%u 0 (40); read 99", strengths[i], wrong, from);
+      run(&script, 0);
+      expect(steps, strstr(trace, "read (40)") != NULL);
+    }
+  }
+}
+#else
+#define damage_each_place() ((void)0)
+#endif
+
 int main(void) {
   play_all();
+  damage_each_place();
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0 || passed < 50;
 }

@@ -6,7 +6,8 @@
  *     OPEN 1 5 77 64 256   this frame arrives; its fields are numbers, those of section 2 of docs/wire-protocol.md in their order
  *     DATA 0 hello         the payload is text, or a count of bytes in brackets: (64). LAST has the flag; DATA+ and LAST+ acknowledge
  *     ~POLL 5 1            it arrives with a wrong bit
- *     DATA^2:3 0 hello     it arrives with correction of strength 2, and three wrong bytes. Two numbers: further ones in the header
+ *     DATA^2:3 0 hello     it arrives with correction of strength 2, and three wrong bytes. ^2:3:1 has another in the header, and
+ *                          in ^2:3:1:20 the three are from byte 20 of the frame on
  *     bytes 00 FF          these bytes arrive
  *     seal 5 77            what arrives from here on is of this session and incarnation. An OPEN without correction sets them too
  *     part 8               the next frame arrives without its last 8 bytes
@@ -250,7 +251,7 @@ static void receive_frame(const char *step) {
   uint8_t body[600], wire[800], *to = body + 1;
   char name[16] = "";
   int damaged = *step == '~', used = 0, field;
-  unsigned strength = 99, wrong = 0, wrong_head = 0, i;
+  unsigned strength = 99, wrong = 0, wrong_head = 0, from = 0, i;
   uint32_t number;
   char *behind;
   size_t count;
@@ -263,7 +264,7 @@ static void receive_frame(const char *step) {
     NOTE("no step: %s%s", name, step);
     return;
   }
-  if (*step == '^') sscanf(step, "^%u:%u:%u", &strength, &wrong, &wrong_head);
+  if (*step == '^') sscanf(step, "^%u:%u:%u:%u", &strength, &wrong, &wrong_head, &from);
   step += strcspn(step, " ");
   body[0] = k->kind;
   for (field = 0; *step == ' '; field++) {
@@ -290,7 +291,7 @@ static void receive_frame(const char *step) {
   body[count / 2] ^= (uint8_t)damaged;
   if (strength < 12) {
     count = encode_corrected(wire, body, count, strength, k->kind < 3);
-    for (i = 0; i < wrong; i++) wire[9 + i] ^= 0x55;
+    for (i = 0; i < wrong; i++) wire[9 + from + i] ^= (uint8_t)(0x55 + from);
     for (i = 0; i < wrong_head; i++) wire[3 + i] ^= 0x55;
   } else {
     count = encode_cobs(wire, body, count);
