@@ -128,6 +128,93 @@ static void accepts(void) {
   expect_text("the second's target", seen_target, "/2");
 }
 
+/* Sizes and numbers at their limits, and one beyond. */
+static void limits(void) {
+  static const char *const methods[] = {"GET", "HEAD", "PUT", "POST", "DELETE", "PATCH"};
+  char text[9000];
+  unsigned i, length;
+  for (i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+    snprintf(text, sizeof text, "%s / HTTP/1.1\r\nHost: a\r\n\r\n", methods[i]);
+    begin();
+    mode = LATER;
+    tell(text);
+    expect(methods[i], byway_method(&server) == i);
+  }
+  exchange("a target for all of the server", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", HELLO, "RE");
+  exchange("another minor version", "GET / HTTP/1.9\r\nHost: a\r\n\r\n", HELLO, "RE");
+  exchange("a minor version that is no digit", "GET / HTTP/1.x\r\nHost: a\r\n\r\n", REFUSAL("400"), "");
+  exchange("a minor version of two digits", "GET / HTTP/1.10\r\nHost: a\r\n\r\n", REFUSAL("400"), "");
+  exchange("a whole address without a path", "GET http://a HTTP/1.1\r\nHost: a\r\n\r\n", REFUSAL("400"), "");
+  exchange("a tab in a target", "GET /a\tb HTTP/1.1\r\nHost: a\r\n\r\n", REFUSAL("400"), "");
+  exchange("a tab in a field", "GET / HTTP/1.1\r\nHost: a\r\nX-One: a\tb\r\n\r\n", HELLO, "RE");
+  expect_text("its value with the tab", seen_field, "a\tb");
+  exchange("a delete character in a field", "GET / HTTP/1.1\r\nHost: a\177\r\n\r\n", REFUSAL("400"), "");
+  exchange("a size of a chunk with seven digits", "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0000001\r\na\r\n0\r\n\r\n",
+           HELLO, "RBE");
+  exchange("with eight", "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n00000001\r\na\r\n0\r\n\r\n", REFUSAL("413"), "RG");
+  exchange("all digits of a size", "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nAbCdEf9\r\n", "", "R");
+  exchange("a letter that is no digit of a size", "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1g\r\n", REFUSAL("400"), "RG");
+  exchange("an extension of a chunk, and two trailers", "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;x\r\na\r\n0\r\nTrailer: a\r\nB: b\r\n\r\n",
+           HELLO, "RBE");
+  for (length = 140; length < 150; length++) {
+    /* FIELD_ROOM of 48 bytes of 192 is left behind the target and its zero. */
+    snprintf(text, sizeof text, "GET /%0*d HTTP/1.1\r\nHost: a\r\n\r\n", (int)length - 1, 0);
+    exchange("the longest target", text, length + 1 + 48 <= 192 ? HELLO : REFUSAL("431"), length + 1 + 48 <= 192 ? "RE" : "");
+  }
+  for (length = 170; length < 190; length++) {
+    snprintf(text, sizeof text, "GET /%0*d HTTP/1.1\r\nHost: a\r\n\r\n", (int)length - 1, 0);
+    exchange("a line longer than the room", text, length + 15 <= 192 ? REFUSAL("431") : REFUSAL("414"), "");
+  }
+  for (length = 8190; length <= 8194; length++) {
+    static const char begins[] = "GET / HTTP/1.1\r\nHost: a\r\n";
+    memset(text, 'x', sizeof text);
+    memcpy(text, begins, sizeof begins - 1);
+    text[sizeof begins + 60] = ':';
+    strcpy(text + length - 4, "\r\n\r\n");
+    begin();
+    say(text, length);
+    pass_for(2000);
+    expect_text("a head of 8,192 bytes", heard, length <= 8192 ? HELLO : REFUSAL("431"));
+  }
+}
+
+/* Many requests in a row, with answers of each length: the head of an answer always has room. */
+static void answers_have_room(void) {
+  static char fields[200];
+  static const char request[] = "PUT / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\nx";
+  size_t length, i, most = BYWAY_ANSWER_FIELDS - 10;
+  for (length = 5; length <= most; length++) {
+    begin();
+    memset(fields, 'f', sizeof fields);
+    memcpy(fields, "A:", 2);
+    strcpy(fields + length - 2, "\r\n");
+    extra = fields;
+    for (i = 0; i < 8; i++) say(request, sizeof request - 1);
+    pass_for(300);
+    expect_text("each of eight uploads is answered", events, "RBERBERBERBERBERBERBERBE");
+    expect("with its head and body", heard_count == 8 * (sizeof "HTTP/1.1 100 \r\n\r\n" - 1 + sizeof HELLO - 1 + length));
+  }
+}
+
+/* A chunk fills the room but for some bytes: the end of the answer takes five, or waits. */
+static void last_chunk(void) {
+  size_t left, room, sent;
+  for (left = 1; left < 12; left++) {
+    begin();
+    mode = LATER;
+    tell("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    byway_answer(&server, 200, NULL, BYWAY_UNKNOWN_LENGTH, NULL);
+    room = byway_line_room(&server.line);
+    sent = byway_send(&server, large, room - 7 - left);
+    expect("a chunk fills the room but for some bytes", sent == room - 7 - left && byway_line_room(&server.line) == left);
+    expect("which may be enough for the end", byway_end(&server) == (left >= 5));
+    pass_for(400);
+    expect("or the end waits", left >= 5 || byway_end(&server));
+    pass_for(100);
+    expect("and the answer is complete", heard_count == 45 + 3 + 4 + sent + 5 && !strcmp(heard + heard_count - 7, "\r\n0\r\n\r\n"));
+  }
+}
+
 static void bodies(void) {
   int i;
   exchange("a body", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET / HTTP/1.1\r\nHost: a\r\n\r\n", HELLO HELLO, "RBERE");
@@ -191,6 +278,7 @@ static void refusals(void) {
   exchange("a length that is none", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: +3\r\n\r\nabc", REFUSAL("400"), "");
   exchange("an empty length", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length:\r\n\r\nabc", REFUSAL("400"), "");
   exchange("too large a length", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 4294967295\r\n\r\n", REFUSAL("400"), "");
+  exchange("a length with a digit more", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 42949672965\r\n\r\nabcde", REFUSAL("400"), "");
   exchange("the largest length", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 4294967294\r\n\r\n", "", "R");
   exchange("length and chunks", "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\nabc", REFUSAL("400"), "");
   exchange("chunks of HTTP/1.0", "PUT / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", REFUSAL("400"), "");
@@ -272,6 +360,10 @@ static void answers(void) {
   status_to_send = 204;
   tell("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
   expect_text("204 has no body", heard, "HTTP/1.1 204 \r\nContent-Type: text/plain\r\n\r\nHTTP/1.1 204 \r\nContent-Type: text/plain\r\n\r\n");
+  begin();
+  status_to_send = 304;
+  tell("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  expect_text("nor has 304", heard, "HTTP/1.1 304 \r\nContent-Type: text/plain\r\n\r\nHTTP/1.1 304 \r\nContent-Type: text/plain\r\n\r\n");
   begin();
   extra = "A: " LONG_64 LONG_64 "\r\n";
   tell("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -389,6 +481,9 @@ int main(void) {
   plain = 1;
 #endif
   accepts();
+  limits();
+  answers_have_room();
+  last_chunk();
   bodies();
   refusals();
   endless();
