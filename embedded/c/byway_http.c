@@ -713,7 +713,7 @@ static size_t take_data(struct byway *b) {
   struct byway_request *r = b->request;
   size_t count;
   if (r->output != SENDS) r->staged_from = r->staged_to = 0;
-  if (r->staged_from && r->staged_to + b->piece_left > sizeof r->staged) {
+  if (r->staged_from) {
     memmove(r->staged, r->staged + r->staged_from, (size_t)(r->staged_to - r->staged_from));
     r->staged_to = (uint16_t)(r->staged_to - r->staged_from);
     r->staged_from = 0;

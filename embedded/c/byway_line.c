@@ -236,13 +236,18 @@ static uint8_t *put_acknowledgement(line_t *l, uint8_t *b) {
   return b;
 }
 
+/* The session is over if both directions are. */
+static void end_if_done(line_t *l) {
+  if (l->take_told && send_done(l)) end(l, BYWAY_LINE_FINISHED, BYWAY_LINE_FINISHED);
+}
+
 /* An acknowledgement is handed to the driver. */
 static void acknowledged(line_t *l) {
   l->owed &= (uint8_t)~OWE_ACK;
   disarm(l, BYWAY_LINE_T_ACK);
   l->take_frames = 0;
   l->take_told = (uint8_t)take_done(l);
-  if (l->take_told && send_done(l)) end(l, BYWAY_LINE_FINISHED, BYWAY_LINE_FINISHED);
+  end_if_done(l);
 }
 
 /* ---- Receiving DATA (sections 4 and 10) ---- */
@@ -295,11 +300,11 @@ static void take_data(line_t *l, uint16_t number, const uint8_t *payload, size_t
   if (take_done(l)) disarm(l, BYWAY_LINE_T_SILENCE);
 }
 
-/* Frees units that are read, and empty ones. */
+/* Frees units that are read, and empty ones; all if the owner wants nothing more. */
 static void advance_read(line_t *l) {
   while (l->take_read != l->take_next) {
     uint8_t *slot = &l->take_length[l->take_read & TAKE_MASK];
-    if (l->take_offset < (*slot & LENGTH)) break;
+    if (!l->leaving && l->take_offset < (*slot & LENGTH)) break;
     *slot = 0;
     l->take_read++;
     l->take_offset = 0;
@@ -545,7 +550,7 @@ static int take_ack(line_t *l, uint16_t next, int32_t window, const uint8_t *run
   if (ahead(next, l->send_edge) > 0) l->send_edge = next;
   add_last(l);
   if (news) progress(l, now);
-  if (l->take_told && send_done(l)) end(l, BYWAY_LINE_FINISHED, BYWAY_LINE_FINISHED);
+  end_if_done(l);
   return 1;
 }
 
@@ -663,7 +668,7 @@ static void take_reset(line_t *l, const uint8_t *b) {
     l->owed |= OWE_OPEN;
     return;
   }
-  if (reason == BYWAY_LINE_FINISHED && !(take_done(l) && l->last_added && ahead(l->send_sent, l->send_end) >= 0)) {
+  if (reason == BYWAY_LINE_FINISHED && !(take_done(l) && l->last_added && l->send_sent == l->send_end)) {
     reason = BYWAY_LINE_ABORTED;
   }
   end(l, reason, reason == BYWAY_LINE_FINISHED ? BYWAY_LINE_FINISHED : BYWAY_LINE_ABORTED);
@@ -1193,12 +1198,7 @@ void byway_line_run(struct byway_line *l, uint32_t now) {
   for (timer = 0; timer < BYWAY_LINE_TIMERS; timer++) {
     if (armed(l, timer) && due(l->timers[timer], now)) fire(l, timer, now);
   }
-  if (l->leaving) {
-    while (l->take_read != l->take_next) {
-      l->take_offset = 16;
-      advance_read(l);
-    }
-  }
+  if (l->leaving) advance_read(l);
   update_closed_window(l, now);
   update_closing(l, now);
 }

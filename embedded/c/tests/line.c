@@ -102,6 +102,10 @@ static const struct script correction[] = {
    "OPEN 1 5 77 256 256 12; part 5; DATA^2 0 hello; wait 199; deadline; wait 300; bytes 00; POLL 5 2; DATA^2 0 hello; part 20; "
    "DATA^2 1 x; wait 100; DATA 1 y; wait 100; read 9",
    "@0 ACK 0 256; deadline 1; @200 NOISE^0 123; @499 ANSWER^1 2 0 0 256; @499 NOISE^1 137; @509 ACK^1 1 255; read hello"},
+  {"a frame that comes in pieces, each within 200 ms", LISTEN, 0,
+   "OPEN 1 5 77 256 256 12; part 12; DATA^2 0 hello; wait 190; rest 1; wait 199; rest 1; wait 199; rest 13; wait 10; read 9; part 12; "
+   "DATA^2 1 hello; wait 190; rest 1; wait 201; rest 20; wait 10; read 9",
+   "@0 ACK 0 256; @598 0 ACK 1 255; read hello; @989 NOISE^0 121; read"},
   {"and a frame in its end is found", LISTEN, 0,
    "OPEN 1 5 77 256 256 12; part 12; DATA^2 0 hello; DATA^2 0 world; wait 200; POLL 5 2; wait 5; DATA^2 1 x; read 9",
    "@0 ACK 0 256; @0 NOISE^1 157; @10 ACK^1 1 255; @200 ANSWER^2 2 0 1 255; @200 NOISE^1 156; read worldx"},
@@ -670,6 +674,9 @@ static const struct script lost_lines[] = {
 };
 
 static const struct script bad_input[] = {
+  {"a frame that comes in pieces", LISTEN, 0,
+   "part 15; OPEN 1 5 77 64 256; rest 3; wait 1000; rest 11; state; wait 30000; rest 1; state",
+   "none; @31000 0 ACK 0 16; open"},
   {"damaged frames are dropped", LISTEN, 0,
    "~OPEN 1 5 77 64 256; state; OPEN 1 5 77 64 256; ~DATA 0 x; ~POLL 5 1; ~ACK 9 9; wait 10; state",
    "none; @0 ACK 0 16; open"},

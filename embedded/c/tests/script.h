@@ -11,6 +11,7 @@
  *     bytes 00 FF          these bytes arrive
  *     seal 5 77            what arrives from here on is of this session and incarnation. An OPEN without correction sets them too
  *     part 8               the next frame arrives without its last 8 bytes
+ *     rest 3               the next 3 of them arrive
  *     wait 30, skip 30     30 ms pass. With skip the trace has the number of frames only
  *     start 77, open 5, write TEXT, read 100, finish, leave, abort, lost, back: calls of the owner
  *     state, ended, room, unsent, deadline, sessions: print what the end says
@@ -41,6 +42,8 @@ static char trace[1 << 14];
 static size_t trace_length;
 static uint8_t seal[8];
 static unsigned part, skipped;
+static uint8_t held[800]; /* of a frame that arrived in part */
+static size_t held_count;
 
 #define TRACE(...) (trace_length += (size_t)snprintf(trace + trace_length, sizeof trace - trace_length, __VA_ARGS__))
 /* Begins the next entry of the trace. */
@@ -241,8 +244,12 @@ static void pass(uint32_t milliseconds) {
 /* ---- Steps ---- */
 
 static void arrive(uint8_t *bytes, size_t count) {
-  count -= part < count ? part : count;
-  part = 0;
+  if (part) {
+    held_count = part < count ? part : count;
+    count -= held_count;
+    memcpy(held, bytes + count, held_count);
+    part = 0;
+  }
   byway_line_receive(&line, bytes, count, now);
 }
 
@@ -300,6 +307,13 @@ static void receive_frame(const char *step) {
   arrive(wire, count);
 }
 
+static void receive_rest(size_t count) {
+  if (count > held_count) count = held_count;
+  byway_line_receive(&line, held, count, now);
+  held_count -= count;
+  memmove(held, held + count, held_count);
+}
+
 static void receive_bytes(const char *text) {
   uint8_t bytes[200];
   char *stop;
@@ -333,7 +347,7 @@ static void write_state(void) {
 
 static void step(const struct script *script, const char *text) {
   char word[16] = "";
-  const char *rest = text + strcspn(text, " ");
+  const char *value = text + strcspn(text, " ");
   unsigned long number, second = 0;
   char *behind;
   if (*text == '~' || (*text >= 'A' && *text <= 'Z')) {
@@ -341,9 +355,9 @@ static void step(const struct script *script, const char *text) {
     drain();
     return;
   }
-  snprintf(word, sizeof word, "%.*s", (int)(rest - text), text);
-  if (*rest) rest++;
-  number = strtoul(rest, &behind, 10);
+  snprintf(word, sizeof word, "%.*s", (int)(value - text), text);
+  if (*value) value++;
+  number = strtoul(value, &behind, 10);
   if (*behind) second = strtoul(behind, NULL, 10);
   if (!strcmp(word, "wait")) return pass((uint32_t)number);
   if (!strcmp(word, "skip")) {
@@ -355,10 +369,11 @@ static void step(const struct script *script, const char *text) {
   }
   if (!strcmp(word, "seal")) return set_seal((uint32_t)number, (uint32_t)second);
   if (!strcmp(word, "part")) part = (unsigned)number;
-  else if (!strcmp(word, "bytes")) receive_bytes(rest);
+  else if (!strcmp(word, "rest")) receive_rest(number);
+  else if (!strcmp(word, "bytes")) receive_bytes(value);
   else if (!strcmp(word, "start")) byway_line_start(&line, script->role, (uint32_t)number, script->baud, now);
   else if (!strcmp(word, "open")) { if (!byway_line_open(&line, (uint32_t)number, now)) NOTE("not opened"); }
-  else if (!strcmp(word, "write")) write_text(rest);
+  else if (!strcmp(word, "write")) write_text(value);
   else if (!strcmp(word, "read")) read_text(number);
   else if (!strcmp(word, "finish")) byway_line_finish(&line);
   else if (!strcmp(word, "leave")) byway_line_leave(&line, now);
