@@ -20,6 +20,7 @@ class StreamDialer(minimal.End):
         self.path, self.streams, self.credit = device, streams, credit
         self.received, self.announced = bytearray(), None
         self.run = bytearray()
+        self.granted = {}
 
     def __enter__(self):
         self.device = os.open(self.path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
@@ -82,6 +83,23 @@ class StreamDialer(minimal.End):
                 self.run = bytearray()
         return True
 
+    def upload(self, stream, content, patience):
+        """Sends bytes of a stream as credit comes. Returns how many, if none comes for so many seconds."""
+        began, granted = self.granted.get(stream, 0), self.granted_of
+        sent = 0
+        while sent < len(content):
+            if not self.carry(lambda: granted(stream) > began + sent, patience):
+                break
+            part = content[sent : sent + granted(stream) - began - sent][:255]
+            self.send(data(stream, part))
+            sent += len(part)
+        self.granted[stream] = began + sent
+        return sent
+
+    def granted_of(self, stream):
+        """Returns how many bytes of a stream the other end has granted."""
+        return 64 * (self.announced[1] + sum(units for kind, number, units in pieces(self.received) if (kind, number) == (4, stream)))
+
     def send(self, pieces=None):
         """Writes pieces. Without any, sends what waits, as the minimal end does."""
         if pieces is None:
@@ -95,16 +113,32 @@ def data(stream, content):
     return b"".join(bytes([0x10 | stream, len(part)]) + part for part in parts)
 
 
-def contents(pieces):
+def contents(received):
     """Returns the bytes of each stream."""
-    streams, at = {}, 0
-    while at + 1 < len(pieces):
-        kind, stream = pieces[at] >> 4, pieces[at] & 15
+    streams = {}
+    for kind, stream, content in pieces(received):
         if kind == 1:
-            streams[stream] = streams.get(stream, b"") + pieces[at + 2 : at + 2 + pieces[at + 1]]
-            at += pieces[at + 1]
-        at += 2 if kind in (1, 4) else 1
+            streams[stream] = streams.get(stream, b"") + content
     return streams
+
+
+def pieces(received):
+    """Returns the pieces: kind, stream, and the bytes of DATA or the units of CREDIT. A last one may be incomplete."""
+    found, at = [], 0
+    while at < len(received):
+        kind, stream = received[at] >> 4, received[at] & 15
+        count = received[at + 1] if kind in (1, 4) and at + 1 < len(received) else 0
+        if kind in (1, 4) and at + 1 == len(received):
+            break
+        found.append((kind, stream, bytes(received[at + 2 : at + 2 + count]) if kind == 1 else count))
+        at += 2 + count if kind == 1 else 2 if kind == 4 else 1
+    return found
+
+
+def open_frame(session, incarnation):
+    """Returns an OPEN on the wire."""
+    content = struct.pack(">BBIIHH", minimal.OPEN, minimal.VERSION, session, incarnation, minimal.PAYLOAD, 256)
+    return b"\0" + minimal.stuff(content + struct.pack(">I", minimal.crc32c(content))) + b"\0"
 
 
 # What a client must not send: a kind, a length, units, an end or data behind an end, and credit without limit.
