@@ -1,4 +1,5 @@
 """A dialer of a line with streams, on the minimal end of the protocol's test vectors. Its user writes the pieces."""
+import contextlib
 import os
 import pathlib
 import random
@@ -72,9 +73,15 @@ class StreamDialer(minimal.End):
                 self.tick()
             self.transmit()
             readable, writable, _ = select.select([self.device], [self.device] if self.output else [], [], 0.02)
-            if writable:
-                del self.output[: os.write(self.device, self.output)]
-            for byte in os.read(self.device, 4096) if readable else b"":
+            received = b""
+            # A terminal may be ready and then take or have nothing.
+            with contextlib.suppress(BlockingIOError):
+                if writable:
+                    del self.output[: os.write(self.device, self.output)]
+            with contextlib.suppress(BlockingIOError):
+                if readable:
+                    received = os.read(self.device, 4096)
+            for byte in received:
                 if byte:
                     self.run.append(byte)
                     continue
