@@ -45,10 +45,8 @@ package final class DialedLine: LineDriver.Delegate, @unchecked Sendable {
 
   /// Opens a stream, and a session for the first one.
   package func connect(by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
-    driver.eventLoop.makeFutureWithTask { [self] in
-      try await shared.connect(to: driver.address, on: driver.eventLoop, by: deadline) { [self] offer in
-        try await driver.eventLoop.flatSubmit { self.open(offer) }.get()
-      }
+    shared.connect(to: driver.address, on: driver.eventLoop, by: deadline) { [self] offer in
+      driver.eventLoop.flatSubmit { self.open(offer) }
     }
   }
 
@@ -75,6 +73,7 @@ package final class DialedLine: LineDriver.Delegate, @unchecked Sendable {
     driver.abort()
     isConnected = false
     driver.detach()
+    driver.delegate = nil
   }
 
   // MARK: LineDriver.Delegate

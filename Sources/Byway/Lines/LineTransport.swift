@@ -32,10 +32,12 @@ struct LineTransport: Transport {
       return try await dialer(to: address, on: eventLoop, context).open(by: context.deadline)
     }
     return try await shared.connect(to: address, on: eventLoop, by: context.deadline) { offer in
-      let dialer = try dialer(to: address, on: eventLoop, context)
-      let channel = try await dialer.open(streams: offer, by: context.deadline)
-      return SharedLine.Session(channel: channel, agreement: dialer.agreement)
-    }
+      eventLoop.makeFutureWithTask {
+        let dialer = try dialer(to: address, on: eventLoop, context)
+        let channel = try await dialer.open(streams: offer, by: context.deadline)
+        return SharedLine.Session(channel: channel, agreement: dialer.agreement)
+      }
+    }.get()
   }
 
   private func dialer(

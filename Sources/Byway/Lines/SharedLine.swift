@@ -13,7 +13,7 @@ package final class SharedLine: @unchecked Sendable {
     let agreement: StreamAgreement?
   }
 
-  typealias Dial = @Sendable (StreamOffer) async throws -> Session
+  typealias Dial = @Sendable (StreamOffer) -> EventLoopFuture<Session>
 
   private enum State {
     case closed
@@ -37,17 +37,18 @@ package final class SharedLine: @unchecked Sendable {
 
   package init() {}
 
+  /// Opens a stream, or waits for one. Any thread.
   func connect(
     to address: LinkAddress, on eventLoop: any EventLoop, by deadline: NIODeadline, _ dial: @escaping Dial
-  ) async throws -> any Channel {
+  ) -> EventLoopFuture<any Channel> {
     let owner = loop.withLock { loop -> any EventLoop in
       let owner = loop ?? eventLoop
       loop = owner
       return owner
     }
     // A channel cannot serve another event loop.
-    guard owner === eventLoop else { return try await dial(.none).channel }
-    return try await eventLoop.flatSubmit { self.wait(for: address, on: eventLoop, by: deadline, dial) }.get()
+    guard owner === eventLoop else { return dial(.none).map(\.channel) }
+    return eventLoop.flatSubmit { self.wait(for: address, on: eventLoop, by: deadline, dial) }
   }
 
   private func wait(
@@ -75,7 +76,7 @@ package final class SharedLine: @unchecked Sendable {
     case .closed:
       guard let dial = waiting.min(by: { $0.key < $1.key })?.value.dial else { return }
       state = .opening
-      eventLoop.makeFutureWithTask { try await dial(Self.offer) }.assumeIsolated().whenComplete { result in
+      dial(Self.offer).hop(to: eventLoop).assumeIsolated().whenComplete { result in
         self.opened(result, address, eventLoop)
       }
     }
