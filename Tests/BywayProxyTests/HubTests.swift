@@ -27,7 +27,7 @@ import Testing
     var configuration = ProxyConfiguration(
       devices: try DeviceDirectory(
         devices, patterns: [], main: [], suffixes: ["devices.example"], isOpen: false,
-        hubs: hubs.map { try transports.link($0) }, sharing: sharing, mostDialed: mostDialed,
+        hubs: hubs.map { try transports.hub(LinkAddress($0)) }, sharing: sharing, mostDialed: mostDialed,
         mostDialedByPeer: perPeer),
       listen: try transports.link("tcp://127.0.0.1:0"))
     configuration.logger = quiet

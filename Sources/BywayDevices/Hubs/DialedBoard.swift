@@ -23,7 +23,7 @@ package final class DialedBoard {
   private var boards: [Board] = []
   private var lastSeen: NIODeadline?
   private var isRetired = false
-  /// A new number with each connection, because another board may have dialed.
+  /// A new number with each connection, and if another board takes over.
   private(set) var incarnation = UInt64.random(in: .min ... .max)
 
   init(_ name: DeviceName, _ terms: OpenDevice.Terms, siblings: Siblings?, on eventLoop: any EventLoop) {
@@ -102,12 +102,18 @@ package final class DialedBoard {
 
   private func ended(_ line: DialedLine) {
     lastSeen = eventLoop.now
-    if !line.isConnected, !line.hasSession { return remove(line) }
-    if isRetired, !line.hasSession { line.close() }
+    if !line.hasSession, !line.isConnected || isRetired { remove(line) }
+    // A session waits for its board only if no other one can serve.
+    if let away = serving, !away.line.isConnected, let place = boards.lastIndex(where: { $0.line.isConnected }) {
+      away.line.endSession()
+      boards.append(boards.remove(at: place))
+      incarnation = .random(in: .min ... .max)
+    }
   }
 
   private func remove(_ line: DialedLine) {
     guard let place = boards.firstIndex(where: { $0.line === line }) else { return }
+    if place == boards.count - 1 { incarnation = .random(in: .min ... .max) }
     boards.remove(at: place)
     line.ended = nil
     line.close()
@@ -117,7 +123,11 @@ package final class DialedBoard {
   func retire() {
     isRetired = true
     upstream.retire()
-    for board in boards where !board.line.hasSession { remove(board.line) }
+    for board in boards {
+      // It is in no table from now on, and lives until its last line is closed.
+      board.line.ended = { [line = board.line] in self.ended(line) }
+      if !board.line.hasSession { remove(board.line) }
+    }
   }
 
   /// The state of its connection: a board is connected also while it has no session.
