@@ -29,7 +29,10 @@ struct DeviceOptions: ParsableArguments {
   var discover: [String] = []
 
   @Option(
-    help: .value("link", "Gateways dial this link, and each is the device whose name it claims. May be repeated."),
+    help: .value(
+      "link",
+      "Gateways dial this link, and each is the device whose name it claims. With http=1.1: boards with byway-mini. May be repeated."
+    ),
     completion: .links)
   var hub: [String] = []
 
