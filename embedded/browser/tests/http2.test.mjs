@@ -165,6 +165,7 @@ describe("a connection", () => {
     client.say(settings());
     assert.equal(client.request().id, 0x7ffffffd);
     assert.ok(!client.isLeaving);
+    assert.equal(client.sent().at(-1).stream, 0x7ffffffd);
     assert.equal(client.request().id, 0x7fffffff);
     assert.ok(client.isLeaving);
     assert.equal(client.request(), null);
@@ -393,6 +394,34 @@ describe("frames without content", () => {
       assert.equal(patient.failure, null);
     });
   }
+
+  test("are 500 at once, and 20 more in each second", () => {
+    const client = connected();
+    const ping = () => client.say(frame(PING, ACK, 0, Array(8).fill(0))).failure === null;
+    const count = () => {
+      let taken = 0;
+      while (ping()) taken++;
+      return taken;
+    };
+    // SETTINGS were one of them.
+    assert.equal(count(), 499);
+    const later = connected();
+    for (let round = 0; round < 499; round++) later.say(frame(PING, ACK, 0, Array(8).fill(0)));
+    later.now = 1000;
+    for (let round = 0; round < 20; round++) later.say(frame(PING, ACK, 0, Array(8).fill(0)));
+    assert.equal(later.failure, null);
+    later.say(frame(PING, ACK, 0, Array(8).fill(0)));
+    assert.match(later.failure.message, /without content/);
+  });
+
+  test("are allowed for each request", () => {
+    const client = connected();
+    for (let count = 0; count < 300; count++) {
+      const { id } = client.request();
+      client.say([...ok(id, [], END_STREAM), ...Array(4).fill(frame(PING, ACK, 0, Array(8).fill(0))).flat()]).sent();
+    }
+    assert.equal(client.failure, null);
+  });
 
   test("are allowed for the frames of a request", () => {
     const client = connected();
