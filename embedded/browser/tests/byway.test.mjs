@@ -8,7 +8,7 @@ import { after, before, describe } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { connect } from "../../../Sources/BywayBrowserFiles/Site/byway.js";
-import { Rig, bytesFor, httpServer, limited as test, rawServer, until } from "./rig.mjs";
+import { Rig, bytesFor, eventsOf, httpServer, limited as test, rawServer, until } from "./rig.mjs";
 
 const hash = (bytes) => createHash("sha256").update(bytes).digest("hex");
 const code = (expected) => (error) => (assert.equal(error.code, expected, error.stack), true);
@@ -300,13 +300,12 @@ describe("a request", () => {
   });
 
   test("receives server-sent events as they are sent, and ends the stream when it is cancelled", async () => {
-    const response = await device.fetch("/events");
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    assert.equal((await reader.read()).value, "data: first\n\n");
+    const events = eventsOf(await device.fetch("/events"));
+    assert.equal(await events.next(), "data: first\n\n");
     seen.events.write("data: second\n\n");
-    assert.equal((await reader.read()).value, "data: second\n\n");
+    assert.equal(await events.next(), "data: second\n\n");
     const before = seen.closed;
-    await reader.cancel();
+    await events.cancel();
     assert.equal(await (await device.fetch("/text")).text(), "GET /text");
     await until(() => seen.closed > before, "the device's connection ends");
   });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, describe } from "node:test";
 import { connect } from "../../../Sources/BywayBrowserFiles/Site/byway.js";
-import { Rig, bytesFor, httpServer, limited as test, until } from "./rig.mjs";
+import { Rig, bytesFor, eventsOf, httpServer, limited as test, until } from "./rig.mjs";
 
 const hash = (bytes) => createHash("sha256").update(bytes).digest("hex");
 const code = (expected) => (error) => (assert.equal(error.code, expected, error.stack), true);
@@ -68,8 +68,8 @@ async function using(options, body) {
 }
 
 async function events(device) {
-  const reader = (await device.fetch("/events")).body.pipeThrough(new TextDecoderStream()).getReader();
-  assert.equal((await reader.read()).value, "data: 0\n\n");
+  const reader = eventsOf(await device.fetch("/events"));
+  assert.equal(await reader.next(), "data: 0\n\n");
   return reader;
 }
 
@@ -99,7 +99,7 @@ describe("a gateway", () => {
       assert.equal(await text(device.fetch(`/small${count}`)), `/small${count}`);
       count++;
       for (const response of seen.events) response.write(`data: ${count}\n\n`);
-      assert.equal((await reader.read()).value, `data: ${count}\n\n`);
+      assert.equal(await reader.next(), `data: ${count}\n\n`);
     }
     assert.ok(count >= 5, `${count}`);
     assert.equal(hash(await down), hash(bytesFor(200000)));
@@ -129,7 +129,7 @@ describe("a gateway", () => {
     await until(() => isCancelled, "the body is cancelled");
     seen.waiting.pop();
     for (const response of seen.events) response.write("data: more\n\n");
-    assert.equal((await reader.read()).value, "data: more\n\n");
+    assert.equal(await reader.next(), "data: more\n\n");
     await reader.cancel();
     assert.equal(device.status.queue, 0);
   });
@@ -236,7 +236,7 @@ describe("a gateway", () => {
     assert.equal(hash(await bytes(response)), hash(bytesFor(100000)));
     assert.equal(await late, "/late");
     for (const response of seen.events) response.write("data: more\n\n");
-    assert.equal((await reader.read()).value, "data: more\n\n");
+    assert.equal(await reader.next(), "data: more\n\n");
     await reader.cancel();
   });
 

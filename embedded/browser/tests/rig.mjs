@@ -54,6 +54,28 @@ export async function terminal(path) {
   return { readable: Readable.toWeb(input), writable: Writable.toWeb(output), close };
 }
 
+/** The events of a response, with the blank line behind each. An event can arrive in several parts. */
+export function eventsOf(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  return {
+    async next() {
+      for (;;) {
+        const end = text.indexOf("\n\n") + 2;
+        if (end > 1) {
+          const event = text.slice(0, end);
+          text = text.slice(end);
+          return event;
+        }
+        const { value, done } = await reader.read();
+        if (done) throw new Error("the events ended");
+        text += value;
+      }
+    },
+    cancel: () => reader.cancel(),
+  };
+}
+
 /** Bytes that look like noise, and are the same for each call. */
 export function bytesFor(count, seed = 1) {
   const bytes = new Uint8Array(count);

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { after, before, describe } from "node:test";
 import { connect } from "../../../Sources/BywayBrowserFiles/Site/byway.js";
 import { Session } from "../../../Sources/BywayBrowserFiles/Site/byway-streams.js";
-import { Rig, bytesFor, httpServer, limited as test, until } from "./rig.mjs";
+import { Rig, bytesFor, eventsOf, httpServer, limited as test, until } from "./rig.mjs";
 
 const hash = (bytes) => createHash("sha256").update(bytes).digest("hex");
 const code = (expected) => (error) => (assert.equal(error.code, expected, error.stack), true);
@@ -240,8 +240,8 @@ describe("a device that takes streams", () => {
   });
 
   test("answers small requests while events, a download, an upload and a slow path are under way", async () => {
-    const events = (await device.fetch("/events")).body.pipeThrough(new TextDecoderStream()).getReader();
-    assert.equal((await events.read()).value, "data: 0\n\n");
+    const events = eventsOf(await device.fetch("/events"));
+    assert.equal(await events.next(), "data: 0\n\n");
     let isLoaded = false;
     const slow = device.fetch("/wait").then((response) => response.text());
     const sent = bytesFor(30000, 5);
@@ -257,7 +257,7 @@ describe("a device that takes streams", () => {
       assert.equal(await (await device.fetch(`/small${count}`)).text(), `/small${count}`);
       count++;
       for (const response of seen.events) response.write(`data: ${count}\n\n`);
-      assert.equal((await events.read()).value, `data: ${count}\n\n`);
+      assert.equal(await events.next(), `data: ${count}\n\n`);
     }
     assert.ok(count >= 5, `${count}`);
     assert.equal(hash(await down), hash(bytesFor(200000)));
@@ -271,8 +271,8 @@ describe("a device that takes streams", () => {
 
   test("loses only the request that is aborted, in each state", async () => {
     const session = device.status.session;
-    const events = (await device.fetch("/events")).body.pipeThrough(new TextDecoderStream()).getReader();
-    assert.equal((await events.read()).value, "data: 0\n\n");
+    const events = eventsOf(await device.fetch("/events"));
+    assert.equal(await events.next(), "data: 0\n\n");
     const reason = new Error("enough");
     const before = seen.sockets.size;
     const stops = [1, 2].map(() => new AbortController());
@@ -285,7 +285,7 @@ describe("a device that takes streams", () => {
     await until(() => seen.closed.includes("/wait") && seen.closed.includes("/endless"), "both end at the device");
     seen.waiting.pop();
     for (const response of seen.events) response.write("data: more\n\n");
-    assert.equal((await events.read()).value, "data: more\n\n");
+    assert.equal(await events.next(), "data: more\n\n");
     assert.equal(device.status.session, session);
     assert.ok(seen.sockets.size <= before + 2);
     await events.cancel();
