@@ -221,8 +221,11 @@ describe("a device of WebUSB", () => {
     assert.equal(again.calls[0], "open");
     // From now on it is the first one to try.
     again.calls = [];
+    device.calls = [];
+    device.isGone = false;
     await open();
     assert.equal(again.calls[0], "open");
+    assert.deepEqual(device.calls, []);
     assert.deepEqual(stranger.calls, []);
   });
 
