@@ -655,10 +655,7 @@ static void begin_stream(struct byway *b) {
   r->staged_from = r->staged_to = 0;
   r->credit = (uint16_t)byway_line_peer_credit(&b->line);
   r->granted = sizeof r->staged;
-  if (r->credit < LEAST_CREDIT * UNIT) {
-    r->state = OVER;
-    r->output = OWES_ABORT;
-  }
+  if (r->credit < LEAST_CREDIT * UNIT) r->output = OWES_ABORT;
 }
 
 /* The client gives a stream up. */
@@ -666,7 +663,6 @@ static void take_abort(struct byway *b) {
   struct byway_request *r = b->request;
   if (r->input == FREE) return;
   abandon(b);
-  r->staged_from = r->staged_to = 0;
   r->input = HAS_ENDED;
   if (r->output < SENT_END) r->output = OWES_ABORT;
   free_if_over(r);

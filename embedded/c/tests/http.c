@@ -14,7 +14,7 @@ static size_t event_count;
 static char body[8192];
 static size_t body_count, take_at_most;
 static enum { AT_REQUEST, AT_END, LATER, STREAM, STREAM_KNOWN, LARGE } mode;
-static char seen_target[BYWAY_HEAD], seen_field[BYWAY_HEAD];
+static char seen_target[BYWAY_HEAD], seen_field[BYWAY_HEAD], seen_second[BYWAY_HEAD];
 static int streamed, stream_total;
 static unsigned status_to_send;
 static const char *extra;
@@ -47,6 +47,8 @@ static size_t service(struct byway *b, enum byway_event event, const uint8_t *by
     strcpy(seen_target, byway_target(b));
     field = byway_field(b, "x-one");
     strcpy(seen_field, field ? field : "-");
+    field = byway_field(b, "x-two");
+    strcpy(seen_second, field ? field : "-");
     streamed = 0;
     if (mode == AT_REQUEST) greet();
     if (mode == LARGE) byway_answer_with(b, 200, NULL, large, sizeof large, NULL);
@@ -114,6 +116,7 @@ static void accepts(void) {
   expect_text("its path", seen_target, "/x/y");
   exchange("a wanted field", "GET / HTTP/1.1\r\nHost: a\r\nX-ONE: \t some value \t\r\nX-Two:2\r\n\r\n", HELLO, "RE");
   expect_text("its value", seen_field, "some value");
+  expect_text("the value of another", seen_second, "2");
   expect_text("the other", byway_field(&server, "x-two") ? "kept" : "dropped behind the answer", "dropped behind the answer");
   exchange("the second field of a name", "GET / HTTP/1.1\r\nHost: a\r\nX-One: 1\r\nX-One: 2\r\n\r\n", HELLO, "RE");
   expect_text("the first counts", seen_field, "1");
@@ -448,6 +451,16 @@ static void ends(void) {
   expect_text("half a head of another session is forgotten", seen_target, "/b");
 }
 
+/* While the UART takes nothing the device calls byway_run only. */
+static void busy_output(void) {
+  uint32_t limit;
+  begin();
+  mode = LATER;
+  tell("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  for (limit = now + 70000; now != limit; now++) byway_run(&server, now);
+  expect_text("a peer that is silent while nothing can be sent is gone at last", events, "REG");
+}
+
 /* What byway_line_room tells is what byway_line_write takes. */
 static void room(void) {
   unsigned count;
@@ -480,12 +493,16 @@ int main(void) {
 #if BYWAY_LINE_STREAMS
   plain = 1;
 #endif
-  accepts();
-  limits();
-  answers_have_room();
+  for (dozes = 0; dozes < 2; dozes++) {
+    accepts();
+    limits();
+    answers_have_room();
+    bodies();
+    refusals();
+  }
+  dozes = 0;
   last_chunk();
-  bodies();
-  refusals();
+  busy_output();
   endless();
   answers();
   ends();

@@ -579,9 +579,9 @@ static const struct script timers[] = {
    "OPEN 1 5 77 64 256; write abc; wait 700; ANSWER 1 0 1 256; write def; wait 1700",
    "@0 ACK 0 16; @0 DATA 0 abc; @310 0 POLL 5 1; @620 0 POLL 5 2; @700 0 DATA 1 def; @1710 0 POLL 5 3"},
   {"the delay that the answer tells does not count", LISTEN, 0,
-   "OPEN 1 5 77 64 256; write abc; wait 410; ANSWER 1 200 1 256; write def; wait 700",
+   "OPEN 1 5 77 64 256; write abc; wait 410; ANSWER 1 200 1 256; write def; wait 3000",
    "@0 ACK 0 16; @0 DATA 0 abc; @310 0 POLL 5 1; @410 0 DATA 1 def; @430 POLL 5 2; @450 POLL 5 3; @490 POLL 5 4; @570 0 POLL 5 5; "
-   "@730 0 POLL 5 6; @1050 0 POLL 5 7"},
+   "@730 0 POLL 5 6; @1050 0 POLL 5 7; @1690 0 POLL 5 8; @2330 0 POLL 5 9; @2970 0 POLL 5 10"},
   {"an answer that waited for too long is no measure", LISTEN, 0,
    "OPEN 1 5 77 64 256; write abc; wait 500; ANSWER 1 255 1 256; write def; wait 700",
    "@0 ACK 0 16; @0 DATA 0 abc; @310 0 POLL 5 1; @500 0 DATA 1 def; @810 0 POLL 5 2; @1120 0 POLL 5 3"},

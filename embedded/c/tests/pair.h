@@ -24,6 +24,10 @@ static size_t (*damage)(uint8_t *bytes, size_t count);
 static int plain; /* the peer knows no streams */
 #endif
 
+/* The server is called only when bytes have arrived for it, and at its deadline, as by a device that sleeps between. */
+static int dozes;
+static uint32_t wakes;
+
 static void peer_reads(void) {
   size_t count;
   while (heard_count < sizeof heard - 1 && (count = byway_line_read(&peer, heard + heard_count, sizeof heard - 1 - heard_count))) {
@@ -37,7 +41,7 @@ static inline void pass(void) {
   const uint8_t *frame;
   uint8_t bytes[512];
   size_t count;
-  int frames = 0;
+  int frames = 0, arrived = 0;
   now++;
 #if BYWAY_LINE_STREAMS
   if (plain) peer.streams = 0;
@@ -47,12 +51,19 @@ static inline void pass(void) {
     memcpy(bytes, frame, count);
     if (damage) count = damage(bytes, count);
     byway_receive(&server, bytes, count, now);
+    arrived = 1;
+  }
+  if (dozes && !arrived && (int32_t)(now - wakes) < 0) {
+    peer_reads();
+    return;
   }
   while ((count = byway_output(&server, now, &frame))) {
     if (++frames > 40) __builtin_trap();
     byway_line_receive(&peer, frame, count, now);
     peer_reads();
   }
+  wakes = byway_deadline(&server, now);
+  wakes = wakes == BYWAY_LINE_NEVER ? now + 0x7FFFFFFF : now + wakes;
   peer_reads();
 }
 
@@ -66,6 +77,7 @@ static void start_pair(byway_service *service, const char *const *wanted) {
   heard_count = 0;
   heard[0] = 0;
   damage = NULL;
+  wakes = now;
 }
 
 /* Sends all, in time. */

@@ -16,13 +16,14 @@ static uint32_t session = 1;
 
 /* ---- The service ---- */
 
-/* What each request is for, by its target: /hello, /slow, /events, /file, /upload, /all (events that never end) and /other. */
+/* What each request is for, by its target: /hello, /slow, /events, /file, /upload, /all (events that never end), /other and
+   /quiet, which has no answer. */
 static struct {
   char kind;
   unsigned begun, gone, rooms, body;
 } work[STREAMS];
 
-static size_t take_at_most;
+static size_t take_at_most, take_in_all;
 static uint8_t file[6000];
 
 static int greet(void) {
@@ -45,6 +46,8 @@ static size_t service(struct byway *b, enum byway_event event, const uint8_t *by
     break;
   case BYWAY_BODY:
     if (count > take_at_most) count = take_at_most;
+    if (count > take_in_all) count = take_in_all;
+    take_in_all -= count;
     work[number].body += (unsigned)count;
     return count;
   case BYWAY_END:
@@ -78,7 +81,7 @@ static void begin(void) {
   start_pair(service, NULL);
   memset(work, 0, sizeof work);
   memset(forgotten, 0, sizeof forgotten);
-  take_at_most = 1000;
+  take_at_most = take_in_all = 1000;
   pass_for(30);
   byway_line_open(&peer, session++, now);
   pass_for(30);
@@ -135,6 +138,7 @@ static void forget(void) {
 
 static int is_over(void) { return byway_line_state(&peer) == BYWAY_LINE_NONE; }
 
+#define LONG_64 "0123456789012345678901234567890123456789012345678901234567890123"
 #define ANSWER "HTTP/1.1 200 \r\nContent-Length: 5\r\n\r\nhello"
 #define GET(target) "GET " target " HTTP/1.1\r\nHost: a\r\n\r\n"
 #define CUT 1
@@ -331,6 +335,7 @@ static void one_is_not_taken(void) {
   expect_text("a service that takes nothing grants nothing", of(0), "");
   expect_service("and delays no other stream");
   take_at_most = 1000;
+  wakes = now;
   pass_for(200);
   expect_text("credit comes when it takes something", of(0), CREDIT == 128 ? "<+2>" : "");
   expect("it was all", work[0].body == CREDIT - (sizeof head - 1));
@@ -340,6 +345,45 @@ static void one_is_not_taken(void) {
   pass_for(200);
   expect("the rest of the body", work[0].body == 300);
   expect("has its answer", strstr(of(0), ANSWER) != NULL);
+}
+
+/* A service takes a part of its body. What comes then is stored behind the rest. */
+static void one_is_taken_in_part(void) {
+  static const char head[] = "PUT /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\n";
+  char body[300];
+  memset(body, 'b', sizeof body);
+  begin();
+  take_in_all = 11;
+  send_data(0, head, sizeof head - 1);
+  send_data(0, body, CREDIT - (sizeof head - 1));
+  pass_for(200);
+  expect_text("a unit is granted when it is free", of(0), "<+1>");
+  send_data(0, body, 64);
+  expect_service("a part that is not taken delays no other stream");
+  expect("the rest waits", work[0].body == 11);
+  take_in_all = 1000;
+  wakes = now;
+  pass_for(200);
+  expect("and is taken later", work[0].body == CREDIT - (sizeof head - 1) + 64);
+}
+
+/* A service that does not answer when there is room is not asked for ever. */
+static void quiet_service(void) {
+  unsigned tries;
+  begin();
+  ask(1, "/quiet");
+  ask(0, "/a");
+  pass_for(200);
+  for (tries = 0; tries < 300 && !work[1].rooms; tries++) {
+    byway_select(&server, 0);
+    while (byway_send(&server, "0123456789", 10)) {
+    }
+    byway_select(&server, 1);
+    if (tries < 2) byway_answer(&server, 200, "text/plain", 5, "A: " LONG_64 "\r\n");
+    pass();
+  }
+  pass_for(300);
+  expect("an answer that had no room is asked for once", work[1].rooms == 1 && !strcmp(of(1), ""));
 }
 
 /* ---- Ends ---- */
@@ -367,6 +411,14 @@ static void ends(void) {
   ask(0, "/hello");
   pass_for(200);
   expect("and the stream begins again", work[0].begun == 2 && strstr(of(0), "<END>" ANSWER));
+  begin();
+  send_data(0, "GET /hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nmore", 55);
+  say("\x20", 1);
+  pass_for(200);
+  forget();
+  ask(0, "/hello");
+  pass_for(200);
+  expect_text("nothing is left of what came behind a last request", of(0), ANSWER);
   begin();
   for (i = 0; i < STREAMS; i++) ask(i, "/slow");
   pass_for(100);
@@ -476,11 +528,19 @@ int main(void) {
   size_t i;
   for (i = 0; i < sizeof file; i++) file[i] = (uint8_t)(i * 7 >> 3);
   hostile();
+  dozes = 1;
+  hostile();
+  one_is_not_taken();
+  one_is_taken_in_part();
+  file_among_others();
+  dozes = 0;
   at_once();
   file_among_others();
   one_is_reset();
   one_does_not_read();
   one_is_not_taken();
+  one_is_taken_in_part();
+  quiet_service();
   ends();
   late_answers();
   answers_another();
