@@ -588,6 +588,14 @@ static const struct script timers[] = {
   {"three measures", LISTEN, 0,
    "OPEN 1 5 77 64 256; write a; wait 330; ANSWER 1 0 0 256; wait 25; ANSWER 2 0 0 256; wait 60; ANSWER 3 0 0 256; wait 400",
    "@0 ACK 0 16; @0 DATA 0 a; @310 0 POLL 5 1; @330 DATA 0 a; @485 0 POLL 5 2; @555 0 POLL 5 3; @695 0 POLL 5 4"},
+  {"a later measure counts an eighth, and its difference a quarter", LISTEN, 0,
+   "OPEN 1 5 77 64 256; write a; wait 410; ANSWER 1 0 0 256; wait 310; ANSWER 2 0 0 256; wait 300; ANSWER 3 0 0 256; wait 2000",
+   "@0 ACK 0 16; @0 DATA 0 a; @310 0 POLL 5 1; @410 0 DATA 0 a; @720 0 POLL 5 2; @720 DATA 0 a; @1367 0 POLL 5 3; @1714 0 POLL 5 4; "
+   "@2408 0 POLL 5 5"},
+  {"a measure counts at most 2 s, and at least nothing", LISTEN, 0,
+   "OPEN 1 5 77 64 256; write a; wait 3000; ANSWER 1 0 0 256; wait 9000",
+   "@0 ACK 0 16; @0 DATA 0 a; @310 0 POLL 5 1; @620 0 POLL 5 2; @1240 0 POLL 5 3; @2250 0 POLL 5 4; @3000 0 DATA 0 a; @4010 0 POLL 5 5; "
+   "@5020 0 POLL 5 6; @6030 0 POLL 5 7; @7040 0 POLL 5 8; @8050 0 POLL 5 9; @9060 0 POLL 5 10; @10070 0 POLL 5 11; @11080 0 POLL 5 12"},
   {"an answer to no question", LISTEN, 0,
    "OPEN 1 5 77 64 256; write abc; wait 5; ANSWER 1 0 1 256; write def; wait 400",
    "@0 ACK 0 16; @0 DATA 0 abc; @5 DATA 1 def; @315 0 POLL 5 1"},
@@ -738,13 +746,30 @@ static void damage_each_place(void) {
     }
   }
 }
+
+/* A frame with correction behind so many bytes of noise. */
+static void behind_noise(void) {
+  unsigned count, i;
+  for (count = 0; count < 300; count++) {
+    char steps[1100] = "OPEN 1 5 77 256 256 12";
+    const struct script script = {"", LISTEN, 0, steps, ""};
+    size_t length = strlen(steps);
+    for (i = 0; i < count; i++) length += (size_t)sprintf(steps + length, i % 50 ? " 00" : "; bytes 00");
+    strcpy(steps + length, "; DATA^2 0 hello; read 9");
+    run(&script, 0);
+    snprintf(steps, sizeof steps, "a frame with correction behind %u zeros", count);
+    expect(steps, strstr(trace, "read hello") != NULL);
+  }
+}
 #else
+#define behind_noise() ((void)0)
 #define damage_each_place() ((void)0)
 #endif
 
 int main(void) {
   play_all();
   damage_each_place();
+  behind_noise();
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0 || passed < 50;
 }
