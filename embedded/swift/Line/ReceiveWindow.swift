@@ -91,7 +91,10 @@ struct ReceiveWindow: ~Copyable {
 
   /// Drops all that has arrived in order.
   mutating func drop() {
-    read = next
+    while read != next {
+      slots[Self.index(read)] = Slot()
+      read = read + 1
+    }
     offset = 0
   }
 

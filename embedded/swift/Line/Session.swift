@@ -193,6 +193,7 @@ struct Session: ~Copyable {
   mutating func room() -> Int { state == .none ? 0 : sending.room() }
 
   mutating func read(into bytes: inout MutableSpan<UInt8>, from start: Int, atMost count: Int) -> Int {
+    if isLeaving { receiving.drop() }
     let count = receiving.read(into: &bytes, from: start, atMost: count)
     oweWindow()
     return count
