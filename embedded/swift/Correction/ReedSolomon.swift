@@ -28,7 +28,8 @@ enum ReedSolomon {
   /// Writes the parity of a word: the remainder of a division by the generator.
   @inline(never)
   static func addParity(to word: CodeWord, in frame: inout MutableSpan<UInt8>) {
-    let generator = generator(word.parity)
+    var generator = Polynomial(repeating: 0)
+    generate(word.parity, &generator)
     var rest = Polynomial(repeating: 0)
     let last = word.parity &- 1
     for index in 0..<word.count {
@@ -43,9 +44,8 @@ enum ReedSolomon {
     for index in 0..<word.parity { frame[word.position(word.count &+ index)] = rest[last &- index] }
   }
 
-  /// The generator with these powers of 2 as roots. Its highest coefficient, which is 1, is left out.
-  private static func generator(_ parity: Int) -> Polynomial {
-    var generator = Polynomial(repeating: 0)
+  /// Makes the generator whose roots are so many powers of 2. Its highest coefficient, which is 1, is left out.
+  private static func generate(_ parity: Int, _ generator: inout Polynomial) {
     generator[0] = 1
     var root: UInt8 = 1
     for index in 0..<parity {
@@ -57,7 +57,6 @@ enum ReedSolomon {
       generator[0] = GaloisField.product(generator[0], root)
       root = GaloisField.product(root, 2)
     }
-    return generator
   }
 
   // MARK: - Correction
@@ -70,8 +69,9 @@ enum ReedSolomon {
     var locator = Polynomial(repeating: 0)
     let degree = locate(&syndromes, word.parity, &locator)
     guard degree <= word.parity / 2 else { return nil }
-    let evaluator = evaluator(&locator, &syndromes, degree)
-    return change(word, in: &frame, &changes, &locator, evaluator, degree)
+    var evaluator = Polynomial(repeating: 0)
+    evaluate(&locator, &syndromes, degree, &evaluator)
+    return change(word, in: &frame, &changes, &locator, &evaluator, degree)
   }
 
   /// Sets the syndromes of a word. Returns false if all are zero: nothing is wrong.
@@ -107,16 +107,18 @@ enum ReedSolomon {
         power &+= 1
       }
       if discrepancy != 0 {
-        let saved = locator
         let factor = GaloisField.product(discrepancy, GaloisField.inverse(last))
-        power = shift
-        while power <= count {
-          locator[power] ^= GaloisField.product(factor, earlier[power &- shift])
-          power &+= 1
+        let grows = 2 &* degree <= index
+        // From the highest power on, each coefficient of the earlier locator is used before it is replaced by that of this one.
+        power = count
+        while power >= 0 {
+          let coefficient = locator[power]
+          if power >= shift { locator[power] ^= GaloisField.product(factor, earlier[power &- shift]) }
+          if grows { earlier[power] = coefficient }
+          power &-= 1
         }
-        if 2 &* degree <= index {
+        if grows {
           degree = index &+ 1 &- degree
-          earlier = saved
           last = discrepancy
           shift = 0
         }
@@ -126,32 +128,30 @@ enum ReedSolomon {
     return degree
   }
 
-  /// The polynomial of the errors' values.
-  private static func evaluator(
-    _ locator: inout Polynomial, _ syndromes: inout Polynomial, _ degree: Int
-  ) -> Polynomial {
-    var evaluator = Polynomial(repeating: 0)
+  /// Finds the polynomial of the errors' values.
+  private static func evaluate(
+    _ locator: inout Polynomial, _ syndromes: inout Polynomial, _ degree: Int, _ evaluator: inout Polynomial
+  ) {
     for index in 0..<degree {
       for power in 0...index {
         evaluator[index] ^= GaloisField.product(locator[power], syndromes[index &- power])
       }
     }
-    return evaluator
   }
 
   /// Tries each byte from the last, whose power is 0, on (Chien), and changes the wrong ones.
   private static func change(
     _ word: CodeWord, in frame: inout MutableSpan<UInt8>, _ changes: inout Changes, _ locator: inout Polynomial,
-    _ evaluator: Polynomial, _ degree: Int
+    _ evaluator: inout Polynomial, _ degree: Int
   ) -> Int? {
     let first = changes.count
     var inverse: UInt8 = 1
     var index = word.length
     while index > 0 {
       index &-= 1
-      if value(of: locator, degree &+ 1, at: inverse) == 0 {
+      if value(of: &locator, degree &+ 1, at: inverse) == 0 {
         guard changes.count &- first < degree else { break }
-        changes.append(word.position(index), error(locator, evaluator, degree, at: inverse))
+        changes.append(word.position(index), error(&locator, &evaluator, degree, at: inverse))
       }
       inverse = GaloisField.product(inverse, 0x8E)  // the inverse of 2
     }
@@ -165,7 +165,7 @@ enum ReedSolomon {
 
   /// The value of a polynomial with so many coefficients.
   @inline(never)
-  private static func value(of polynomial: borrowing Polynomial, _ count: Int, at point: UInt8) -> UInt8 {
+  private static func value(of polynomial: inout Polynomial, _ count: Int, at point: UInt8) -> UInt8 {
     var value: UInt8 = 0
     var power = count
     while power > 0 {
@@ -177,7 +177,7 @@ enum ReedSolomon {
 
   /// The difference of the wrong byte with this inverse locator, by Forney.
   private static func error(
-    _ locator: borrowing Polynomial, _ evaluator: borrowing Polynomial, _ degree: Int, at point: UInt8
+    _ locator: inout Polynomial, _ evaluator: inout Polynomial, _ degree: Int, at point: UInt8
   ) -> UInt8 {
     var slope: UInt8 = 0
     var power: UInt8 = 1
@@ -188,6 +188,6 @@ enum ReedSolomon {
       index &+= 2
     }
     let inverse = GaloisField.inverse(GaloisField.product(point, slope))
-    return GaloisField.product(value(of: evaluator, degree, at: point), inverse)
+    return GaloisField.product(value(of: &evaluator, degree, at: point), inverse)
   }
 }
