@@ -230,6 +230,7 @@ static void bodies(void) {
            "GET / HTTP/1.1\r\nHost: a\r\n\r\n", HELLO HELLO, "RBERE");
   body[body_count] = 0;
   expect_text("their bytes", body, "abc0123456789");
+  exchange("a size of two digits", "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n11\r\n0123456789abcdefg\r\n0\r\n\r\n", HELLO, "RBE");
   exchange("no chunk at all", "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", HELLO, "RE");
   exchange("Expect", "PUT / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: 2\r\n\r\n", "HTTP/1.1 100 \r\n\r\n", "R");
   tell("ab");
