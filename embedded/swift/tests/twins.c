@@ -51,6 +51,8 @@ static void own_both(void) {
 static void compare(void) {
   const uint8_t *bytes, *twins;
   size_t count;
+  /* Before the timers run, so that some are overdue. */
+  MUST(byway_line_deadline(&line, now) == swift_line_deadline(twin, now));
   do {
     if (any(4) == 0) byway_line_run(&line, now), swift_line_run(twin, now);
     count = byway_line_output(&line, now, &bytes);
