@@ -47,7 +47,8 @@ static void feed_frame(void) {
   if (kind == HELLO || kind == OPEN) b[1] = (uint8_t)(any(8) != 0);
   if (kind == OPEN && any(4)) put32(b + 6, line.incarnation);
   if (kind == HELLO && any(2)) put32(b + 2, line.incarnation);
-  if ((kind == POLL || kind == RESET) && any(4)) put32(b + 1, line.session);
+  if (kind == OPEN && any(4) == 0) put32(b + 2, line.over[any(16)]);
+  if ((kind == POLL || kind == RESET) && any(4)) put32(b + 1, any(3) ? line.session : line.over[any(16)]);
   if (kind >= DATA && any(8)) put16(b + 1, line.take_next + any(40) - 8);
   if (kind >= DATA && any(8)) put16(b + 3, line.send_first + any(4));
   if (kind == ACK && any(8)) put16(b + 1, line.send_first + any(4));
@@ -62,6 +63,8 @@ static void feed_frame(void) {
 #endif
     length = wrap(&maker, length, &start, now);
   if (any(4) == 0) maker.out[any(sizeof maker.out)] ^= (uint8_t)(1u << any(8));
+  /* Up to three bits of a sync word, of which two may be wrong. */
+  for (i = any(8) ? 0 : 1 + any(3); i; i--) maker.out[start - maker.out + any(3)] ^= (uint8_t)(1u << any(8));
   feed(start, length);
 }
 
