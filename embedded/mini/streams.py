@@ -16,9 +16,11 @@ import minimal  # noqa: E402
 class StreamDialer(minimal.End):
     """A session, from the beginning of the block to its end."""
 
-    def __init__(self, device, streams=16, credit=255):
+    def __init__(self, device, streams=16, credit=255, window=256):
         super().__init__("dial")
-        self.path, self.streams, self.credit = device, streams, credit
+        self.path, self.streams, self.credit, self.window = device, streams, credit, window
+        # The number of the unit that is acknowledged, whatever else has arrived.
+        self.late = None
         self.received, self.announced = bytearray(), None
         self.run = bytearray()
         self.granted = {}
@@ -46,13 +48,22 @@ class StreamDialer(minimal.End):
         if not self.session.confirmed and self.session.incarnation and self.announced:
             # The OPEN that was written has no streams, and is no answer to anything: this one takes its place.
             self.output = bytearray()
-            fields = (minimal.OPEN, minimal.VERSION, self.session.number, self.session.incarnation, minimal.PAYLOAD, 256)
+            fields = (minimal.OPEN, minimal.VERSION, self.session.number, self.session.incarnation, minimal.PAYLOAD, self.window)
             self.write(struct.pack(">BBIIHHBBB", *fields, 0, self.streams, self.credit))
 
     def on_hello(self, content):
         if len(content) >= 11:
             self.announced = tuple(content[9:11])
         super().on_hello(content)
+
+    def report(self, token=None):
+        session = self.session
+        arrived = session.next
+        if self.late is not None:
+            # An ANSWER would make the other end send all of it again.
+            session.next, token = self.late, None
+        super().report(token)
+        session.next = arrived
 
     def on_data(self, content):
         session = self.session
