@@ -123,6 +123,20 @@ describe("a session with streams", () => {
     assert.ok(!session.isOver);
   });
 
+  test("grants what is read later if there is no room for it", () => {
+    const line = new Line();
+    const session = new Session(line);
+    const stream = session.connect();
+    for (let count = 0; count < 64; count++) line.say(session, data(0, Array(255).fill(1)));
+    line.room = 0;
+    while (stream.take().length > 0);
+    line.room = 4096;
+    session.pump();
+    assert.deepEqual(line.sent, [0x40, 255]);
+    for (let count = 0; count < 64; count++) line.say(session, data(0, Array(255).fill(1)));
+    assert.ok(!session.isOver);
+  });
+
   test("lets other streams have their turn, and keeps room for ends and credit", () => {
     const line = new Line();
     const session = new Session(line);
