@@ -119,6 +119,22 @@ extension HubTests {
     #expect(Set(identities + [notes.last]).count == 3)
   }
 
+  @Test("of several boards that stand by, the one that dialed last takes over")
+  func latestBoardThatStandsBy() async throws {
+    let hub = fresh()
+    let proxy = try await start(proxy(hubs: ["\(hub)?open=listen&http=1.1"]))
+    var boards: [Board] = []
+    for number in UInt32(1)...3 {
+      boards.append(
+        try await board(hub, Board.greeting("printer", number), incarnation: number, says: "board \(number)"))
+      #expect(try await serves("200 board \(number)", proxy))
+    }
+    for number in [2, 1] {
+      await boards[number].hangUp()
+      #expect(try await serves("200 board \(number)", proxy))
+    }
+  }
+
   @Test("a session continues when its board dials again, and the board of another run takes its place")
   func boardThatReturns() async throws {
     let hub = fresh()
