@@ -135,6 +135,24 @@ extension HubTests {
     }
   }
 
+  @Test("boards that dial in a loop cause at most 32 log lines in ten seconds")
+  func reconnectingBoards() async throws {
+    let hub = fresh()
+    let logged = LogRecord()
+    var configuration = try proxy(hubs: ["\(hub)?open=listen&http=1.1"])
+    configuration.logger = logged.logger
+    let proxy = try await start(configuration)
+    let began = NIODeadline.now()
+    for number in 1...40 {
+      let board = try await board(hub, Board.greeting("printer\(number % 3)", 1), incarnation: 1)
+      await board.hangUp()
+    }
+    #expect(try await eventually { await proxy.hubs().first?.gateways == 0 })
+    let lines = logged.entries.count { $0.level >= .info }
+    let intervals = (NIODeadline.now() - began).nanoseconds / 10_000_000_000 + 1
+    #expect(lines >= 32 && lines <= 32 * Int(intervals), "\(lines)")
+  }
+
   @Test("a session continues when its board dials again, and the board of another run takes its place")
   func boardThatReturns() async throws {
     let hub = fresh()

@@ -1,22 +1,29 @@
 package import NIOCore
 import Synchronization
 
-/// Admits one log line in ten seconds, and counts those in between, so that a flood of events does not flood the log.
+/// Admits one log line in ten seconds, or some, and counts the others, so that a flood of events does not flood the log.
 package struct SparseLog: Sendable {
   private static let interval = TimeAmount.seconds(10)
 
+  private let limit: Int
   private var next = NIODeadline.uptimeNanoseconds(0)
+  private var admitted = 0
   private var keptBack = 0
 
-  package init() {}
+  /// - Parameter limit: the maximum number of lines in ten seconds.
+  package init(limit: Int = 1) { self.limit = limit }
 
   /// - Returns: the number of suppressed lines since the last one if a line may be written, else `nil`.
   package mutating func admit(at now: NIODeadline) -> Int? {
-    guard now >= next else {
+    if now >= next {
+      next = now + Self.interval
+      admitted = 0
+    }
+    guard admitted < limit else {
       keptBack += 1
       return nil
     }
-    next = now + Self.interval
+    admitted += 1
     defer { keptBack = 0 }
     return keptBack
   }
@@ -24,9 +31,9 @@ package struct SparseLog: Sendable {
 
 /// A ``SparseLog`` shared by several causes of the same line.
 package final class SharedSparseLog: Sendable {
-  private let log = Mutex(SparseLog())
+  private let log: Mutex<SparseLog>
 
-  package init() {}
+  package init(limit: Int = 1) { log = Mutex(SparseLog(limit: limit)) }
 
   package func admit(at now: NIODeadline) -> Int? { log.withLock { $0.admit(at: now) } }
 }

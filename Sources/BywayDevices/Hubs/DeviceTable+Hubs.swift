@@ -1,4 +1,5 @@
 import Byway
+import Logging
 import NIOCore
 
 // Devices whose gateways dial.
@@ -72,7 +73,7 @@ extension DeviceTable {
     let device = try dialed.device(named: name, from: peer) {
       let upstream = HTTP2Upstream.ofGateways(
         named: name.text, on: eventLoop, hop: terms.hop, patience: terms.patience, liveness: terms.liveness,
-        sharing: directory.sharing, siblings: siblings, logger: terms.logger)
+        sharing: directory.sharing, siblings: siblings, logger: dialedLogger)
       return DialedDevice(kind: .gateways(upstream), isCertified: peer == nil, hub: address)
     }
     guard case .gateways(let upstream) = device.kind else { throw .otherKind(name, isBoard: true) }
@@ -86,11 +87,17 @@ extension DeviceTable {
   ) throws(HubRefusal) -> DialedBoard {
     try admit(name, isCertified: peer == nil, isBoard: true)
     let device = try dialed.device(named: name, from: peer) {
-      let board = DialedBoard(name, terms, siblings: siblings, on: eventLoop)
+      let board = DialedBoard(name, terms, siblings: siblings, logger: dialedLogger, on: eventLoop)
       return DialedDevice(kind: .boards(board), isCertified: peer == nil, hub: address)
     }
     guard case .boards(let board) = device.kind else { throw .otherKind(name, isBoard: false) }
     return board
+  }
+
+  private var dialedLogger: Logger {
+    var logger = terms.logger
+    logger.handler = DialedLogHandler(logger.handler, dialedLines)
+    return logger
   }
 
   /// Removes a device that loses its name to one that dials. A name of another device is not given away. In particular, a gateway without

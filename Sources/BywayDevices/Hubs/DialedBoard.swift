@@ -26,10 +26,12 @@ package final class DialedBoard {
   /// A new number with each connection, and if another board takes over.
   private(set) var incarnation = UInt64.random(in: .min ... .max)
 
-  init(_ name: DeviceName, _ terms: OpenDevice.Terms, siblings: Siblings?, on eventLoop: any EventLoop) {
+  init(
+    _ name: DeviceName, _ terms: OpenDevice.Terms, siblings: Siblings?, logger: Logger, on eventLoop: any EventLoop
+  ) {
     self.name = name
     self.eventLoop = eventLoop
-    logger = terms.logger
+    self.logger = logger
     let place = Place()
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.patience = terms.patience
@@ -40,7 +42,7 @@ package final class DialedBoard {
     configuration.reuse = .forAll
     upstream = HTTP1Upstream(
       dialer: Dialer(name: name.text) { _, deadline in place.connect(on: eventLoop, by: deadline) }, on: eventLoop,
-      hop: terms.hop, configuration: configuration, logger: terms.logger)
+      hop: terms.hop, configuration: configuration, logger: logger)
     place.board = self
   }
 

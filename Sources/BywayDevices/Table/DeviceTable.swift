@@ -39,6 +39,8 @@ package final class DeviceTable: @unchecked Sendable {
   private(set) var made: [DeviceName: Made] = [:]
   /// Failures of devices of patterns: any request may have a name that no device has.
   private let madeFailures = SharedSparseLog()
+  /// The log lines of devices that dial.
+  let dialedLines = SharedSparseLog(limit: DialedLogHandler.mostLines)
   /// The discovered devices, sorted by name, without those of the directory.
   private var discovered: [Found] = []
   private var sweep: Scheduled<Void>?

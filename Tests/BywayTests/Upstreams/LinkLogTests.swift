@@ -47,6 +47,12 @@ import Testing
     #expect(lines == ["Link unavailable ", "Link unavailable 5"])
   }
 
+  @Test("a log with several lines admits so many in ten seconds, and counts the others") func several() {
+    var log = SparseLog(limit: 3)
+    let admitted = (0..<25).compactMap { log.admit(at: start + .seconds(Int64($0))) }
+    #expect(admitted == [0, 0, 0, 7, 0, 0, 7, 0, 0])
+  }
+
   @Test("another failure is logged at once, and so is the same after the link was open")
   mutating func another() {
     log.unavailable(refused, at: start)
