@@ -2,12 +2,11 @@
 
 import { BywayError } from "./byway-error.js";
 import { Malformed, checkTrailers, responseHead } from "./byway-fields.js";
+import { store } from "./byway-streams.js";
 
 /** The bytes that the peer may send before they are read. */
 const WINDOW = 65535;
 const MOST_INTERIM = 16;
-/** Small parts of a body are joined up to this size. */
-const JOINED = 1024;
 const NOTHING = new Uint8Array(0);
 
 /** A stream. A connection makes it, tells it what arrives, and takes what it wants to send. */
@@ -97,21 +96,8 @@ export class Stream {
   receivedData(bytes, isEnd) {
     if (!this.head) throw new Malformed("its body comes before its head");
     if (this.#missing !== null && (this.#missing -= bytes.length) < 0) throw new Malformed("its body is longer than its length");
-    if (bytes.length) this.#store(bytes);
+    if (bytes.length) store(this.#parts, bytes);
     if (isEnd) this.#finish();
-  }
-
-  /** Stores a part. Many parts of one byte would take much memory. */
-  #store(bytes) {
-    const last = this.#parts.at(-1);
-    if (last && last.length + bytes.length <= JOINED) {
-      const joined = new Uint8Array(last.length + bytes.length);
-      joined.set(last);
-      joined.set(bytes, last.length);
-      this.#parts[this.#parts.length - 1] = joined;
-    } else {
-      this.#parts.push(bytes);
-    }
   }
 
   #finish() {

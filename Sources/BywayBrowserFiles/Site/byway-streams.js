@@ -15,7 +15,22 @@ const LONGEST_PIECE = 255;
 const MOST_UNSENT = 512;
 /** Room that is kept for pieces other than DATA. */
 const RESERVE = 32;
+/** Small parts of a response are joined up to this size. */
+const JOINED = 1024;
 const NOTHING = new Uint8Array(0);
+
+/** Stores a part of a response behind others. Many parts of one byte, or small ones of large buffers, would take much memory. */
+export function store(parts, bytes) {
+  const last = parts.at(-1);
+  if (last && last.length + bytes.length <= JOINED) {
+    const joined = new Uint8Array(last.length + bytes.length);
+    joined.set(last);
+    joined.set(bytes, last.length);
+    parts[parts.length - 1] = joined;
+  } else {
+    parts.push(bytes.length < JOINED ? bytes.slice() : bytes);
+  }
+}
 
 /** A session. It begins when it is made. */
 export class Session {
@@ -264,7 +279,7 @@ class Stream {
   }
 
   received(bytes) {
-    if (this.#own.end === 0) this.#parts.push(bytes);
+    if (this.#own.end === 0) store(this.#parts, bytes);
   }
 
   granted(count) {

@@ -599,6 +599,14 @@ describe("a body", () => {
     assert.equal(outcome(stream), "200 def.");
   });
 
+  test("of a response that is not read takes as much memory as it has bytes", () => {
+    const client = connected();
+    const stream = client.request();
+    client.say(ok(1));
+    for (let part = 0; part < 10; part++) client.say([...data(1, Array(600).fill(65)), ...frame(PING, 0, 0, Array(8).fill(0))]);
+    for (let part; (part = stream.take()).length > 0; ) assert.equal(part.buffer.byteLength, part.length);
+  });
+
   test("of a response is dropped behind HEAD, and its length is not expected", () => {
     const client = connected();
     const stream = client.request("HEAD");

@@ -172,6 +172,22 @@ describe("a session with streams", () => {
     assert.ok(session.connect());
   });
 
+  test("keeps no more of what it has received than the bytes of a response that is not read", () => {
+    const line = new Line();
+    const session = new Session(line);
+    const [stream, other] = [session.connect(), session.connect()];
+    const count = 2000;
+    for (let piece = 0; piece < count; piece++) {
+      line.say(session, [...data(0, [65]), ...data(1, Array(200).fill(66))]);
+      while (other.take().length > 0);
+    }
+    const parts = [];
+    for (let part; (part = stream.take()).length > 0; ) parts.push(part);
+    assert.equal(parts.reduce((sum, part) => sum + part.length, 0), count);
+    assert.equal(new Set(parts.map((part) => part.buffer)).size, 2);
+    assert.equal(parts.reduce((sum, part) => sum + part.buffer.byteLength, 0), count);
+  });
+
   test("sends an end later if there is no room for it", () => {
     const line = new Line();
     const session = new Session(line);
