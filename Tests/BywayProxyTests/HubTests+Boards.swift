@@ -14,6 +14,9 @@ import Testing
 
 /// Boards with HTTP/1.1 that dial a hub.
 extension HubTests {
+  /// Combining accents, which are all part of one character.
+  private static func marks(_ count: Int) -> String { String(repeating: "\u{301}", count: count) }
+
   private func fresh() -> String { "loopback:hub-\(UInt64.random(in: 0 ... .max))" }
 
   /// Dials a hub for boards, and waits for its answer.
@@ -76,10 +79,13 @@ extension HubTests {
       ("GET / HTTP/1.1\r\n", "does not begin as byway-mini does"),
       ("\n", "does not begin as byway-mini does"),
       (String(repeating: "x", count: 257), "does not begin as byway-mini does"),
+      ("byway-line 2 " + String(repeating: "x", count: 244) + "\n", "does not begin as byway-mini does"),
+      ("byway-line 2e\(Self.marks(50)) printer 00000007\n", "begins with version '2e\(Self.marks(6))', which"),
       ("byway-line 2 printer 00000007\n", "begins with version '2', which is unknown here"),
       ("byway-line 1 printer 00000000\n", "does not begin as byway-mini does"),
       ("byway-line 1 printer 7\n", "does not begin as byway-mini does"),
       ("byway-line 1 printer 0000000g\n", "does not begin as byway-mini does"),
+      ("byway-line 1 printer +0000007\n", "does not begin as byway-mini does"),
       ("byway-line 1 printer 00000007 more\n", "does not begin as byway-mini does"),
       ("byway-line 1  00000007\n", "claims no name"),
       ("byway-line 1 -printer 00000007\n", "claims '-printer', which is not the name of a device"),

@@ -87,10 +87,11 @@ final class BoardCandidate: ChannelInboundHandler, RemovableChannelHandler, HubC
     case .accepted: return context.fireChannelRead(data)
     case .listening: received.writeBuffer(&bytes)
     }
-    guard let end = received.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) else {
-      if received.readableBytes > BoardGreeting.mostBytes { tell(.refused(.notABoard)) }
-      return
+    let end = received.readableBytesView.firstIndex(of: UInt8(ascii: "\n"))
+    guard (end ?? received.writerIndex) - received.readerIndex <= BoardGreeting.mostBytes else {
+      return tell(.refused(.notABoard))
     }
+    guard let end else { return }
     let line = received.readString(length: end - received.readerIndex) ?? ""
     received.moveReaderIndex(forwardBy: 1)
     do throws(HubRefusal) {

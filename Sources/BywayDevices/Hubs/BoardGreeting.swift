@@ -7,6 +7,8 @@ struct BoardGreeting: Equatable {
 
   private static let keyword: Substring = "byway-line"
   private static let version: Substring = "1"
+  /// How much of another version is shown.
+  private static let mostShown = 8
 
   let name: ClaimedName
   /// The number of this run of the board.
@@ -17,8 +19,13 @@ struct BoardGreeting: Equatable {
   init(reading line: String) throws(HubRefusal) {
     let words = line.split(separator: " ", omittingEmptySubsequences: false)
     guard words.count >= 2, words[0] == Self.keyword else { throw .notABoard }
-    guard words[1] == Self.version else { throw .boardVersion(String(words[1].prefix(8))) }
-    guard words.count == 4, words[3].utf8.count == 8, let incarnation = UInt32(words[3], radix: 16), incarnation > 0
+    guard words[1] == Self.version else {
+      // Not characters: one of them can have any number of combining marks.
+      throw .boardVersion(String(words[1].unicodeScalars.prefix(Self.mostShown)))
+    }
+    // A sign is no digit.
+    guard words.count == 4, words[3].utf8.count == 8, words[3].allSatisfy(\.isHexDigit),
+      let incarnation = UInt32(words[3], radix: 16), incarnation > 0
     else { throw .notABoard }
     name = ClaimedName(reading: words[2].isEmpty ? nil : String(words[2]))
     self.incarnation = incarnation
