@@ -119,7 +119,10 @@ public struct DeviceDirectory: Sendable {
   }
 
   /// All configured links.
-  package var links: [Link] { main + devices.flatMap(\.links) + hubs }
+  package var links: [Link] { ownLinks + hubs }
+
+  /// The links of the devices of the configuration.
+  package var ownLinks: [Link] { main + devices.flatMap(\.links) }
 
   /// Returns the error for an unknown name.
   /// - Parameters:

@@ -64,7 +64,11 @@ public final class Proxy: Sendable {
       configuration.logger.warning(
         "Anyone who can reach this address can use the devices behind it", metadata: ["address": "\(address)"])
     }
-    let inbound = configuration.devices.links.filter { $0.opening == .listen }
+    for hub in configuration.devices.hubs where hub.isOpen(at: hub.address) {
+      configuration.logger.warning(
+        "Anyone who can reach this address can become a device", metadata: ["address": "\(hub.address)"])
+    }
+    let inbound = configuration.devices.ownLinks.filter { $0.opening == .listen }
     guard !inbound.isEmpty else { return }
     for device in await devices() where device.isInbound {
       guard let place = device.addresses.first, let link = inbound.first(where: { $0.address.scheme == place.scheme }),

@@ -58,12 +58,15 @@ extension EndToEnd {
     }
 
     @Test("a link that anyone may dial causes a warning, like such a listener") func openLink() async throws {
-      for (link, listen, warning) in [
-        ("tcp://0.0.0.0:0?insecure=yes&open=listen", "127.0.0.1:0", "answer in the gateway's place"),
-        ("tcp://127.0.0.1:0?open=listen", "127.0.0.1:0", nil),
-        ("unix:/nowhere", "0.0.0.0:0", "can use the devices behind it"),
-      ] as [(String, String, String?)] {
-        let proxy = try await BywayProcess.proxy(["--link", link, "--listen", listen, "--listen-anywhere"])
+      for (option, link, listen, warning) in [
+        ("--link", "tcp://0.0.0.0:0?insecure=yes&open=listen", "127.0.0.1:0", "answer in the gateway's place"),
+        ("--link", "tcp://127.0.0.1:0?open=listen", "127.0.0.1:0", nil),
+        ("--link", "unix:/nowhere", "0.0.0.0:0", "can use the devices behind it"),
+        ("--hub", "tcp://0.0.0.0:0?insecure=yes", "127.0.0.1:0", "become a device"),
+        ("--hub", "tcp://0.0.0.0:0?insecure=yes&http=1.1", "127.0.0.1:0", "become a device"),
+        ("--hub", "tcp://127.0.0.1:0?http=1.1", "127.0.0.1:0", nil),
+      ] as [(String, String, String, String?)] {
+        let proxy = try await BywayProcess.proxy([option, link, "--listen", listen, "--listen-anywhere"])
         #expect(proxy.log.contains("Anyone who can reach this address") == (warning != nil), "\(proxy.log)")
         if let warning { #expect(proxy.log.contains(warning), "\(proxy.log)") }
         await proxy.process.stop()
