@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, describe } from "node:test";
 import { connect } from "../../../Sources/BywayBrowserFiles/Site/byway.js";
+import { testsOfRequestsAtOnce } from "./at-once.mjs";
 import { Rig, bytesFor, eventsOf, httpServer, limited as test, until } from "./rig.mjs";
 
 const hash = (bytes) => createHash("sha256").update(bytes).digest("hex");
@@ -86,30 +87,7 @@ describe("a gateway", () => {
     await rig.stop();
   });
 
-  test("answers small requests while events, a download, an upload and a slow path are under way", async () => {
-    const reader = await events(device);
-    let isLoaded = false;
-    const slow = text(device.fetch("/wait"));
-    const sent = bytesFor(30000, 5);
-    const up = bytes(device.fetch("/echo", { method: "PUT", body: sent }));
-    const down = bytes(device.fetch("/bytes?200000")).finally(() => (isLoaded = true));
-    await until(() => seen.waiting.length === 1, "the slow path is asked for");
-    let count = 0;
-    while (!isLoaded) {
-      assert.equal(await text(device.fetch(`/small${count}`)), `/small${count}`);
-      count++;
-      for (const response of seen.events) response.write(`data: ${count}\n\n`);
-      assert.equal(await reader.next(), `data: ${count}\n\n`);
-    }
-    assert.ok(count >= 5, `${count}`);
-    assert.equal(hash(await down), hash(bytesFor(200000)));
-    assert.equal(hash(await up), hash(sent));
-    seen.waiting.pop().end("slow");
-    assert.equal(await slow, "slow");
-    await reader.cancel();
-    await until(() => seen.closed.includes("/events"), "the events end at the origin");
-    assert.equal(device.status.queue, 0);
-  });
+  testsOfRequestsAtOnce(() => ({ device, seen }));
 
   test("loses only the request that is aborted, in each state", async () => {
     const reader = await events(device);
@@ -132,19 +110,6 @@ describe("a gateway", () => {
     assert.equal(await reader.next(), "data: more\n\n");
     await reader.cancel();
     assert.equal(device.status.queue, 0);
-  });
-
-  test("gets 16 requests at once, and the others in turn", async () => {
-    const texts = await Promise.all([...Array(40).keys()].map((i) => text(device.fetch(`/n${i}`))));
-    assert.deepEqual(texts, [...Array(40).keys()].map((i) => `/n${i}`));
-    const waiting = [...Array(20).keys()].map(() => text(device.fetch("/wait")));
-    await until(() => seen.waiting.length === 16, "sixteen requests arrive");
-    assert.equal(device.status.queue, 20);
-    for (let count = 0; count < 20; count++) {
-      await until(() => seen.waiting.length > 0, "another arrives");
-      seen.waiting.shift().end("done");
-    }
-    assert.deepEqual(await Promise.all(waiting), Array(20).fill("done"));
   });
 
   test("is not delayed by a response that the page does not read", async () => {

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { after, before, describe } from "node:test";
 import { connect } from "../../../Sources/BywayBrowserFiles/Site/byway.js";
 import { Session } from "../../../Sources/BywayBrowserFiles/Site/byway-streams.js";
+import { testsOfRequestsAtOnce } from "./at-once.mjs";
 import { Rig, bytesFor, eventsOf, httpServer, limited as test, until } from "./rig.mjs";
 
 const hash = (bytes) => createHash("sha256").update(bytes).digest("hex");
@@ -269,35 +270,7 @@ describe("a device that takes streams", () => {
     await rig.stop();
   });
 
-  test("answers small requests while events, a download, an upload and a slow path are under way", async () => {
-    const events = eventsOf(await device.fetch("/events"));
-    assert.equal(await events.next(), "data: 0\n\n");
-    let isLoaded = false;
-    const slow = device.fetch("/wait").then((response) => response.text());
-    const sent = bytesFor(30000, 5);
-    const up = device.fetch("/echo", { method: "PUT", body: sent }).then(async (response) => new Uint8Array(await response.arrayBuffer()));
-    const down = device.fetch("/bytes?200000").then(async (response) => {
-      const bytes = new Uint8Array(await response.arrayBuffer());
-      isLoaded = true;
-      return bytes;
-    });
-    await until(() => seen.waiting.length === 1, "the slow path is asked for");
-    let count = 0;
-    while (!isLoaded) {
-      assert.equal(await (await device.fetch(`/small${count}`)).text(), `/small${count}`);
-      count++;
-      for (const response of seen.events) response.write(`data: ${count}\n\n`);
-      assert.equal(await events.next(), `data: ${count}\n\n`);
-    }
-    assert.ok(count >= 5, `${count}`);
-    assert.equal(hash(await down), hash(bytesFor(200000)));
-    assert.equal(hash(await up), hash(sent));
-    seen.waiting.pop().end("slow");
-    assert.equal(await slow, "slow");
-    await events.cancel();
-    await until(() => seen.closed.includes("/events"), "the events end at the device");
-    assert.equal(device.status.queue, 0);
-  });
+  testsOfRequestsAtOnce(() => ({ device, seen }));
 
   test("loses only the request that is aborted, in each state", async () => {
     const session = device.status.session;
@@ -319,19 +292,6 @@ describe("a device that takes streams", () => {
     assert.equal(device.status.session, session);
     assert.ok(seen.sockets.size <= before + 2);
     await events.cancel();
-  });
-
-  test("gets as many requests as it takes, and the others in turn", async () => {
-    const texts = await Promise.all([...Array(40).keys()].map(async (i) => (await device.fetch(`/n${i}`)).text()));
-    assert.deepEqual(texts, [...Array(40).keys()].map((i) => `/n${i}`));
-    const waiting = [...Array(20).keys()].map(() => device.fetch("/wait").then((response) => response.text()));
-    await until(() => seen.waiting.length === 16, "sixteen requests arrive");
-    assert.equal(device.status.queue, 20);
-    for (let count = 0; count < 20; count++) {
-      await until(() => seen.waiting.length > 0, "another arrives");
-      seen.waiting.shift().end("done");
-    }
-    assert.deepEqual(await Promise.all(waiting), Array(20).fill("done"));
   });
 
   test("is not delayed by a response that the page does not read", async () => {
