@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-from processes import free_port, stop
+from processes import free_port, stop, temporary_paths
 
 # Prints "KIND RESULT ID" for each test that is for a cache between a client and an origin.
 JUDGE = """
@@ -94,12 +94,11 @@ def byway(running, place, origin, command, port):
 
 
 def nginx(running, place, origin, program, port):
-    temporary = "".join(f"{kind}_temp_path {place}/{kind}; " for kind in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"])
     (place / "nginx.conf").write_text(f"""
         daemon off; pid {place}/pid; error_log {place}/error.log; worker_processes 1;
         events {{ worker_connections 2048; }}
         http {{
-          access_log off; {temporary}
+          access_log off; {temporary_paths(place)}
           proxy_cache_path {place}/cache levels=1:2 keys_zone=cache:8m max_size=1000m inactive=600m;
           server {{
             listen 127.0.0.1:{port};

@@ -7,7 +7,6 @@ Needs mosquitto, nginx-light and curl. For each link a new gateway and a new pro
 downloads and uploads in MiB/s, the median and the 99th percentile of GET requests for 1 KiB in milliseconds, over one connection to the proxy,
 and the processor time of gateway, proxy and broker for each downloaded MiB.
 """
-import argparse
 import contextlib
 import http.client
 import os
@@ -17,9 +16,7 @@ import subprocess
 import tempfile
 import time
 
-from processes import free_port, processor_time, stop, wait_for
-
-MEBIBYTE = 1 << 20
+from processes import MEBIBYTE, Programs, free_port, processor_time, stop, transfer_parser
 
 
 def main():
@@ -33,55 +30,27 @@ def main():
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--byway", metavar="PATH", required=True, help="the command, built for release")
-    parser.add_argument("--size", type=int, default=64, help="of the file in MiB (default: 64)")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser = transfer_parser(__doc__, 64)
     parser.add_argument("--requests", type=int, default=500)
     return parser.parse_args()
 
 
-class Bench:
+class Bench(Programs):
     def __init__(self, options, folder, running):
-        self.options, self.folder, self.running = options, folder, running
-        files = folder / "files"
-        files.mkdir()
-        files.chmod(0o755)
-        folder.chmod(0o755)
-        (files / "file").write_bytes(os.urandom(MEBIBYTE) * options.size)
-        (files / "small").write_bytes(os.urandom(1024))
+        super().__init__(folder, running)
+        self.options = options
+        (self.files / "file").write_bytes(os.urandom(MEBIBYTE) * options.size)
+        (self.files / "small").write_bytes(os.urandom(1024))
         self.origin, self.broker = free_port(), free_port()
-        self.start_nginx(files)
-        (folder / "mosquitto.conf").write_text(f"user root\nlistener {self.broker} 127.0.0.1\nallow_anonymous true\n")
-        self.mosquitto = self.start(["/usr/sbin/mosquitto", "-c", folder / "mosquitto.conf"], self.broker)
-
-    def start_nginx(self, files):
-        folder = self.folder
-        temporary = "\n".join(f"{kind}_temp_path {folder}/{kind};" for kind in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"])
-        (folder / "nginx.conf").write_text(f"""
-          user root;
-          worker_processes 1;
-          pid {folder}/nginx.pid;
-          error_log stderr crit;
-          events {{ worker_connections 256; }}
-          http {{
-            access_log off;
+        self.start_nginx(f"""
             client_max_body_size 0;
-            {temporary}
             server {{
               listen 127.0.0.1:{self.origin};
-              root {files};
+              root {self.files};
               location /sink {{ proxy_pass http://127.0.0.1:{self.origin}/small; proxy_method GET; proxy_pass_request_body off; }}
-            }}
-          }}""")
-        self.start(["/usr/sbin/nginx", "-c", folder / "nginx.conf", "-p", folder, "-e", "stderr", "-g", "daemon off;"], self.origin)
-
-    def start(self, command, port=None):
-        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.running.callback(stop, process)
-        if port:
-            wait_for(port, process)
-        return process
+            }}""", self.origin)
+        (folder / "mosquitto.conf").write_text(f"user root\nlistener {self.broker} 127.0.0.1\nallow_anonymous true\n")
+        self.mosquitto = self.start(["/usr/sbin/mosquitto", "-c", folder / "mosquitto.conf"], self.broker)
 
     def measure(self, link):
         port = free_port()
@@ -94,7 +63,7 @@ class Bench:
         before = sum(processor_time(process.pid) for process in counted)
         down = [self.options.size / curl(f"{url}/file") for _ in range(self.options.rounds)]
         cpu = (sum(processor_time(process.pid) for process in counted) - before) / self.options.rounds / self.options.size * 1000
-        up = [self.options.size / curl("-T", self.folder / "files/file", f"{url}/sink") for _ in range(self.options.rounds)]
+        up = [self.options.size / curl("-T", self.files / "file", f"{url}/sink") for _ in range(self.options.rounds)]
         times = requests(port, self.options.requests)
         for process in [proxy, gateway]:
             stop(process)

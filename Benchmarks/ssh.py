@@ -21,24 +21,10 @@ import threading
 import time
 
 import contenders
-from processes import free_port, stop
+from processes import MEBIBYTE, configure_sshd, free_port, stop
 
 BODY_SIZE = 64 << 20
-MEBIBYTE = 1 << 20
 CIPHER, MAC = "aes128-ctr", "hmac-sha2-256"
-
-SSHD = """
-ListenAddress 127.0.0.1:{port}
-HostKey {folder}/host
-AuthorizedKeysFile {folder}/user.pub
-PidFile none
-UsePAM no
-StrictModes no
-PermitRootLogin yes
-PasswordAuthentication no
-Ciphers {cipher}
-MACs {mac}
-"""
 
 
 def main():
@@ -72,11 +58,9 @@ class Rig:
         for key in ("host", "user"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / key], check=True)
         self.port = free_port()
-        (folder / "sshd_config").write_text(SSHD.format(port=self.port, folder=folder, cipher=CIPHER, mac=MAC))
-        if os.getuid() == 0:
-            os.makedirs("/run/sshd", exist_ok=True)
+        configuration = configure_sshd(folder, self.port, f"Ciphers {CIPHER}\nMACs {MAC}")
         sshd = shutil.which("sshd") or "/usr/sbin/sshd"
-        self.start([sshd, "-D", "-e", "-f", folder / "sshd_config"], self.port)
+        self.start([sshd, "-D", "-e", "-f", configuration], self.port)
         self.files = contenders.fresh(folder, "files")
         self.body = self.files / "body.bin"
         self.body.write_bytes(os.urandom(MEBIBYTE) * (BODY_SIZE // MEBIBYTE))

@@ -10,9 +10,8 @@ import subprocess
 import threading
 import time
 
-from processes import free_port, stop, wait_for
+from processes import MEBIBYTE, free_port, stop, temporary_paths, wait_for
 
-MEBIBYTE = 1 << 20
 SMALL = 1024
 AT_ONCE = 200
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -254,10 +253,6 @@ def program(name, package):
     if not path:
         raise SystemExit(f"{name} is not installed: apt install {package}")
     return path
-
-
-def temporary_paths(folder):
-    return "\n".join(f"{kind}_temp_path {folder}/{kind};" for kind in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"])
 
 
 def digest(path):

@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 
-from processes import free_port
+from processes import configure_sshd, free_port, make_certificate
 from transportrig import Path, Rig, program
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -36,17 +36,6 @@ MESSAGE = 128
 # A byte takes ten bits on a serial line.
 RATE = 921_600 / 10 / (1 << 20)
 COLUMNS = ["down, MiB/s", "up, MiB/s", "GET, ms", "200 GETs, s", "CPU, ms/MiB", "idle, MiB", "peak, MiB"]
-
-SSHD = """
-ListenAddress 127.0.0.1:{port}
-HostKey {folder}/host
-AuthorizedKeysFile {folder}/user.pub
-PidFile none
-UsePAM no
-StrictModes no
-PermitRootLogin yes
-PasswordAuthentication no
-"""
 
 
 def main():
@@ -105,7 +94,7 @@ class Links:
         self.byway = rig.options.byway
         self.origin = f"127.0.0.1:{rig.origin}"
         self.tcp = f"TCP:{self.origin},nodelay"
-        self.make_certificate()
+        make_certificate(self.folder)
         for key in ["host", "user"]:
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / key], check=True, timeout=30)
 
@@ -324,19 +313,10 @@ class Links:
 
     # Parts of both
 
-    def make_certificate(self):
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-             "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
-             "-keyout", self.folder / "key.pem", "-out", self.folder / "cert.pem"], check=True, capture_output=True, timeout=30)
-        os.chmod(self.folder / "key.pem", 0o600)
-
     def sshd(self):
         port = free_port()
-        if os.getuid() == 0:
-            os.makedirs("/run/sshd", exist_ok=True)
-        (self.folder / "sshd_config").write_text(SSHD.format(port=port, folder=self.folder))
-        process = self.rig.start([program("sshd", "openssh-server"), "-D", "-e", "-f", self.folder / "sshd_config"], port)
+        command = [program("sshd", "openssh-server"), "-D", "-e", "-f", configure_sshd(self.folder, port)]
+        process = self.rig.start(command, port)
         (self.folder / "known_hosts").write_text(f"[127.0.0.1]:{port} {(self.folder / 'host.pub').read_text()}")
         return port, process
 

@@ -7,7 +7,6 @@ Needs nginx-light, haproxy and openssl. For each link a new gateway serves one f
 in MiB/s, the median round trip of HTTP/2's PING, and the processor time of the gateway for each GiB. At the end a gateway behind nginx is
 killed during a transfer, and the time until the other end reports it is printed.
 """
-import argparse
 import contextlib
 import os
 import pathlib
@@ -19,9 +18,7 @@ import sys
 import tempfile
 import time
 
-from processes import free_port, processor_time, stop, wait_for
-
-MEBIBYTE = 1 << 20
+from processes import MEBIBYTE, Programs, free_port, make_certificate, processor_time, stop, transfer_parser
 
 
 def main():
@@ -37,27 +34,22 @@ def main():
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--byway", metavar="PATH", required=True, help="the command, built for release")
-    parser.add_argument("--size", type=int, default=1024, help="of the file in MiB (default: 1024)")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser = transfer_parser(__doc__, 1024)
     parser.add_argument("--pings", type=int, default=100)
     return parser.parse_args()
 
 
-class Bench:
+class Bench(Programs):
     def __init__(self, options, folder, running):
-        self.options, self.folder, self.running = options, folder, running
-        self.ports = {}
-        self.certificate()
-        files = folder / "files"
-        files.mkdir()
+        super().__init__(folder, running)
+        self.options, self.ports = options, {}
+        make_certificate(folder)
         noise = os.urandom(MEBIBYTE)
-        with open(files / "file", "wb") as file:
+        with open(self.files / "file", "wb") as file:
             for _ in range(options.size):
                 file.write(noise)
         self.origin = free_port()
-        self.start_nginx(files)
+        self.start_servers()
         self.start_haproxy()
         trust = f"ca={folder}/cert.pem&name=localhost"
         pair = f"cert={folder}/cert.pem&key={folder}/key.pem"
@@ -80,41 +72,23 @@ class Bench:
     def hub(self, name):
         return self.ports.setdefault(f"{name}-hub", free_port())
 
-    def certificate(self):
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-             "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
-             "-keyout", self.folder / "key.pem", "-out", self.folder / "cert.pem"], check=True, capture_output=True, timeout=30)
-        os.chmod(self.folder / "key.pem", 0o600)
-
-    def start_nginx(self, files):
+    def start_servers(self):
         folder = self.folder
-        temporary = "\n".join(f"{kind}_temp_path {folder}/{kind};" for kind in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"])
         location = f"""location /byway {{
             proxy_pass http://127.0.0.1:{self.hub('nginx')};
             proxy_http_version 1.1;
             proxy_set_header Upgrade $http_upgrade;
             proxy_set_header Connection "upgrade";
           }}"""
-        (folder / "nginx.conf").write_text(f"""
-          user root;
-          worker_processes 1;
-          pid {folder}/nginx.pid;
-          error_log stderr crit;
-          events {{ worker_connections 256; }}
-          http {{
-            access_log off;
+        self.start_nginx(f"""
             sendfile on;
-            {temporary}
-            server {{ listen 127.0.0.1:{self.origin}; root {files}; }}
+            server {{ listen 127.0.0.1:{self.origin}; root {self.files}; }}
             server {{ listen 127.0.0.1:{self.front('nginx')}; {location} }}
             server {{
               listen 127.0.0.1:{self.front('nginx-tls')} ssl;
               ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
               {location}
-            }}
-          }}""")
-        self.start(["/usr/sbin/nginx", "-c", folder / "nginx.conf", "-p", folder, "-e", "stderr", "-g", "daemon off;"], self.origin)
+            }}""", self.origin)
 
     def start_haproxy(self):
         (self.folder / "haproxy.cfg").write_text(f"""
@@ -135,12 +109,6 @@ listen stream
   server hub 127.0.0.1:{self.hub('stream')}
 """)
         self.start(["/usr/sbin/haproxy", "-db", "-f", self.folder / "haproxy.cfg"], self.front("haproxy"))
-
-    def start(self, command, port):
-        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.running.callback(stop, process)
-        wait_for(port, process)
-        return process
 
     def gateway(self, address):
         command = [self.options.byway, "gateway", "--link", address, "--origin", f"http://127.0.0.1:{self.origin}"]
