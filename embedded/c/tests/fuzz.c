@@ -36,6 +36,7 @@ static uint32_t session;
 static const uint8_t content[700];
 
 #define MUST(condition) do { if (!(condition)) __builtin_trap(); } while (0)
+#include "calls.h"
 
 static void answer(void) {
   static const char *const fields[] = {NULL, "A: b\r\n"};
@@ -53,23 +54,14 @@ static void answer(void) {
 }
 
 static size_t service(struct byway *b, enum byway_event event, const uint8_t *bytes, size_t count) {
-  volatile uint8_t sum = 0;
-  size_t i;
-  MUST(b == &server);
-  for (i = 0; i < count; i++) sum = (uint8_t)(sum + bytes[i]);
-  if (event != BYWAY_REQUEST) MUST(work.busy);
+  check_call(b, event, bytes, count, work.busy, work.answered);
   switch (event) {
   case BYWAY_REQUEST:
-    MUST(!work.busy || work.answered);
-    MUST(byway_target(b)[0] == '/' || byway_target(b)[0] == '*');
-    MUST(strlen(byway_target(b)) < BYWAY_HEAD);
-    if (byway_field(b, "x-one")) MUST(strlen(byway_field(b, "x-one")) < BYWAY_HEAD);
     work.busy = 1;
     work.answered = 0;
     if (behaviour & 16) answer();
     break;
   case BYWAY_BODY:
-    MUST(count > 0 && count <= BYWAY_STAGED);
     return behaviour & 32 ? count / 2 : count;
   case BYWAY_END:
     if (!work.answered) answer();

@@ -64,6 +64,7 @@ static void fail(const char *what, int at) {
 }
 
 #define MUST(condition) do { if (!(condition)) fail(#condition, __LINE__); } while (0)
+#include "calls.h"
 
 static void takes_too_long(int signal) {
   (void)signal;
@@ -141,17 +142,10 @@ static void send_more(void) {
 }
 
 static size_t service(struct byway *b, enum byway_event event, const uint8_t *bytes, size_t count) {
-  volatile uint8_t sum = 0;
   size_t i;
-  MUST(b == &server);
-  for (i = 0; i < count; i++) sum = (uint8_t)(sum + bytes[i]);
-  if (event != BYWAY_REQUEST) MUST(work.busy);
+  check_call(b, event, bytes, count, work.busy, work.answered);
   switch (event) {
   case BYWAY_REQUEST:
-    MUST(!work.busy || work.answered);
-    MUST(byway_target(b)[0] == '/' || byway_target(b)[0] == '*');
-    MUST(strlen(byway_target(b)) < BYWAY_HEAD);
-    if (byway_field(b, "x-one")) MUST(strlen(byway_field(b, "x-one")) < BYWAY_HEAD);
     work.number = (uint32_t)strtoul(byway_target(b) + 1, NULL, 10);
     work.busy = 1;
     work.taken = 0;
@@ -161,7 +155,6 @@ static size_t service(struct byway *b, enum byway_event event, const uint8_t *by
     if (!checked() && behaviour & 16) answer();
     break;
   case BYWAY_BODY:
-    MUST(count > 0 && count <= BYWAY_STAGED);
     if (!checked()) return behaviour & 32 ? count / 2 : count;
     for (i = 0; i < count; i++) MUST(bytes[i] == pattern(work.number, work.taken + (uint32_t)i));
     count = 1 + any((uint32_t)count);
