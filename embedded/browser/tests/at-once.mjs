@@ -8,6 +8,29 @@ const hash = (bytes) => createHash("sha256").update(bytes).digest("hex");
 const text = async (response) => (await response).text();
 const bytes = async (response) => new Uint8Array(await (await response).arrayBuffer());
 
+/** Answers the paths that take their time: events, a path that waits, and bytes. Returns whether it was one of these. */
+export function answerSlowly(url, response, seen) {
+  switch (url.pathname) {
+    case "/events":
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write("data: 0\n\n");
+      response.on("close", () => seen.events.delete(response));
+      seen.events.add(response);
+      return true;
+    case "/wait":
+      seen.waiting.push(response);
+      return true;
+    case "/bytes":
+      response.end(bytesFor(Number(url.search.slice(1))));
+      return true;
+    case "/endless":
+      response.write(bytesFor(100000));
+      return true;
+    default:
+      return false;
+  }
+}
+
 /** @param parts returns the device, and what its web server has seen */
 export function testsOfRequestsAtOnce(parts) {
   test("answers small requests while events, a download, an upload and a slow path are under way", async () => {

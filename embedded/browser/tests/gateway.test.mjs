@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, describe } from "node:test";
 import { connect } from "../../../Sources/BywayBrowserFiles/Site/byway.js";
-import { testsOfRequestsAtOnce } from "./at-once.mjs";
+import { answerSlowly, testsOfRequestsAtOnce } from "./at-once.mjs";
 import { Rig, bytesFor, eventsOf, httpServer, limited as test, until } from "./rig.mjs";
 
 const hash = (bytes) => createHash("sha256").update(bytes).digest("hex");
@@ -19,22 +19,8 @@ function origin() {
     const url = new URL(request.url, "http://x");
     seen.requests.push(`${request.method} ${url.pathname}`);
     for (const stream of [request, response]) stream.on("close", () => (response.writableFinished && request.complete) || seen.closed.push(url.pathname));
+    if (answerSlowly(url, response, seen)) return;
     switch (url.pathname) {
-      case "/events":
-        response.writeHead(200, { "content-type": "text/event-stream" });
-        response.write("data: 0\n\n");
-        response.on("close", () => seen.events.delete(response));
-        seen.events.add(response);
-        break;
-      case "/wait":
-        seen.waiting.push(response);
-        break;
-      case "/bytes":
-        response.end(bytesFor(Number(url.search.slice(1))));
-        break;
-      case "/endless":
-        response.write(bytesFor(100000));
-        break;
       case "/echo":
         response.writeHead(200, { "x-fields": JSON.stringify(request.headers), trailer: "x-end" });
         for await (const part of request) response.write(part);

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { after, before, describe } from "node:test";
 import { connect } from "../../../Sources/BywayBrowserFiles/Site/byway.js";
 import { Session } from "../../../Sources/BywayBrowserFiles/Site/byway-streams.js";
-import { testsOfRequestsAtOnce } from "./at-once.mjs";
+import { answerSlowly, testsOfRequestsAtOnce } from "./at-once.mjs";
 import { Rig, bytesFor, eventsOf, httpServer, limited as test, until } from "./rig.mjs";
 
 const hash = (bytes) => createHash("sha256").update(bytes).digest("hex");
@@ -232,27 +232,9 @@ function service() {
     seen.sockets.add(request.socket);
     const url = new URL(request.url, "http://x");
     response.on("close", () => response.writableFinished || seen.closed.push(url.pathname));
-    switch (url.pathname) {
-      case "/events":
-        response.writeHead(200, { "content-type": "text/event-stream" });
-        response.write("data: 0\n\n");
-        seen.events.add(response);
-        break;
-      case "/wait":
-        seen.waiting.push(response);
-        break;
-      case "/bytes":
-        response.end(bytesFor(Number(url.search.slice(1))));
-        break;
-      case "/endless":
-        response.write(bytesFor(100000));
-        break;
-      case "/echo":
-        request.pipe(response);
-        break;
-      default:
-        response.end(url.pathname);
-    }
+    if (answerSlowly(url, response, seen)) return;
+    if (url.pathname === "/echo") request.pipe(response);
+    else response.end(url.pathname);
   }).then((server) => Object.assign(server, { seen }));
 }
 
