@@ -14,8 +14,8 @@ package enum BrowserFiles {
     "byway-fields.js": PackageResources.byway_fields_js, "byway-frames.js": PackageResources.byway_frames_js,
     "byway-hpack.js": PackageResources.byway_hpack_js, "byway-http.js": PackageResources.byway_http_js,
     "byway-http2.js": PackageResources.byway_http2_js, "byway-line.js": PackageResources.byway_line_js,
-    "byway-ports.js": PackageResources.byway_ports_js, "byway-stream.js": PackageResources.byway_stream_js,
-    "byway-streams.js": PackageResources.byway_streams_js,
+    "byway-ports.js": PackageResources.byway_ports_js, "byway-session.js": PackageResources.byway_session_js,
+    "byway-stream.js": PackageResources.byway_stream_js, "byway-streams.js": PackageResources.byway_streams_js,
   ]
 
   /// Returns the files for a page and device pages of different origins, each without a path.

@@ -2,34 +2,22 @@
 
 import { BywayError } from "./byway-error.js";
 import { Input, bytesOf, readBody, readHead, requestHead } from "./byway-http.js";
+import { Transfer, readParts } from "./byway-session.js";
 
 /** A connection, which carries one exchange after the other. */
-export class Connection {
-  #carrier;
-  #open;
-  #session = null;
+export class Connection extends Transfer {
   #channel = null;
-  #error = null;
   #method;
   #head;
   #input = new Input(() => this.#read());
   /** Whether it has carried an exchange before. */
   #isKept = false;
-  /** Whether a part of the response has arrived, and whether the request was sent. */
+  /** Whether a part of the response has arrived. */
   #hasReceived = false;
-  isSent = false;
-  onprogress = () => {};
-  onstop = () => {};
-
-  /** @param open a function that returns the session, and begins one if there is none */
-  constructor(carrier, open) {
-    this.#carrier = carrier;
-    this.#open = open;
-  }
 
   /** Whether another exchange can begin: the connection is open, and nothing has arrived that was not asked for. */
   get isUsable() {
-    const isIdle = this.#channel?.isOpen && this.#error === null && this.#input.isEmpty;
+    const isIdle = this.#channel?.isOpen && this.error === null && this.#input.isEmpty;
     // The peer's end is known only when all before it was taken.
     return isIdle && this.#channel.take().length === 0 && !this.#channel.hasEnded;
   }
@@ -59,22 +47,14 @@ export class Connection {
     return readBody(this.#input, framing);
   }
 
-  /** Ends the exchange with an error. */
-  stop(error) {
-    if (this.#error) return;
-    this.#error = error;
-    this.onstop(error);
-    this.#carrier.turn();
-  }
-
   abort() {
     this.#channel?.abort();
-    this.#error ??= new BywayError("reset", "The connection is over.");
+    this.error ??= new BywayError("reset", "The connection is over.");
   }
 
   async #read() {
     for (;;) {
-      if (this.#error) throw this.#error;
+      if (this.error) throw this.error;
       if (this.#channel) {
         const bytes = this.#channel.take();
         if (bytes.length) {
@@ -86,10 +66,10 @@ export class Connection {
           throw new BywayError("reset", "The device ended the connection.");
         }
         if (!this.#channel.isOpen) throw this.#channel.failure;
-      } else if (this.#session?.isOver) {
-        throw this.#session.failure;
+      } else if (this.session?.isOver) {
+        throw this.session.failure;
       }
-      await this.#carrier.change(60000);
+      await this.carrier.change(60000);
     }
   }
 
@@ -97,45 +77,36 @@ export class Connection {
   async send(body) {
     try {
       while (!this.#channel) {
-        if (this.#error || this.#session?.isOver) return;
-        if (this.#carrier.isUp) this.#session ??= this.#open();
-        this.#channel = this.#session?.connect() ?? null;
-        if (!this.#channel) await this.#carrier.change(60000);
+        if (this.error || this.session?.isOver) return;
+        if (this.carrier.isUp) this.session ??= this.open();
+        this.#channel = this.session?.connect() ?? null;
+        if (!this.#channel) await this.carrier.change(60000);
       }
       await this.#write(this.#head);
       if (body instanceof Uint8Array) await this.#write(body);
-      else if (body) await this.#writeChunks(body.getReader());
+      else if (body) await this.#writeChunks(body);
       this.isSent = true;
     } catch (error) {
       if (!(error instanceof BywayError)) this.stop(error);
     }
   }
 
-  async #writeChunks(reader) {
-    try {
-      for (;;) {
-        const { value, done } = await reader.read();
-        if (done) break;
-        if (!(value instanceof Uint8Array)) throw new TypeError("The body must be a stream of Uint8Array.");
-        if (value.length === 0) continue;
-        await this.#write(bytesOf(`${value.length.toString(16)}\r\n`));
-        await this.#write(value);
-        await this.#write(bytesOf("\r\n"));
-      }
-      await this.#write(bytesOf("0\r\n\r\n"));
-    } catch (error) {
-      reader.cancel(error).catch(() => {});
-      throw error;
-    }
+  async #writeChunks(body) {
+    await readParts(body, async (part) => {
+      await this.#write(bytesOf(`${part.length.toString(16)}\r\n`));
+      await this.#write(part);
+      await this.#write(bytesOf("\r\n"));
+    });
+    await this.#write(bytesOf("0\r\n\r\n"));
   }
 
   async #write(bytes) {
     for (let at = 0; at < bytes.length; ) {
-      if (this.#error) throw this.#error;
+      if (this.error) throw this.error;
       if (!this.#channel.isOpen) throw this.#channel.failure;
       const count = this.#channel.put(bytes.subarray(at));
       at += count;
-      if (count === 0) await this.#carrier.change(60000);
+      if (count === 0) await this.carrier.change(60000);
       else this.onprogress();
     }
   }

@@ -3,6 +3,7 @@
 import { BywayError } from "./byway-error.js";
 import { requestFields } from "./byway-fields.js";
 import { HTTP2 } from "./byway-http2.js";
+import { LineSession, Transfer, readParts } from "./byway-session.js";
 
 /** The bytes that may wait in the line while streams take turns. */
 const MOST_UNSENT = 1024;
@@ -13,27 +14,15 @@ const MOST_SESSIONS = 5;
 const SESSION_DELAY = 200;
 
 /** A session. It begins when it is made. */
-export class GatewaySession {
-  #carrier;
-  #number;
+export class GatewaySession extends LineSession {
   #http = new HTTP2();
   #failure = null;
-  #isPumping = false;
   #idleSince = null;
   /** Whether a request was sent on it. */
   hasCarried = false;
 
-  constructor(carrier) {
-    this.#carrier = carrier;
-    this.#number = carrier.open();
-  }
-
-  get isOver() {
-    return this.#carrier.session !== this.#number;
-  }
-
   get failure() {
-    return this.#failure ?? this.#http.failure ?? this.#http.farewell ?? this.#carrier.failure;
+    return this.#failure ?? this.#http.failure ?? this.#http.farewell ?? this.carrier.failure;
   }
 
   get limit() {
@@ -53,19 +42,12 @@ export class GatewaySession {
     return stream;
   }
 
-  /** Takes what has arrived, and sends what is owed. */
-  pump() {
-    if (this.#isPumping || this.#carrier.sessionsBegun !== this.#number) return;
-    this.#isPumping = true;
-    try {
-      for (let bytes; (bytes = this.#carrier.take()).length > 0; ) this.#receive(bytes);
-      if (this.isOver || !this.#carrier.isKnown) return;
-      if (this.#carrier.streams) this.#fail("The device takes streams of HTTP/1.1, so it is no gateway. Leave out the option http.");
-      else this.#send();
-      if (this.#failure || this.#http.failure || this.#carrier.hasEnded || this.#isAbandoned) this.#carrier.abort();
-    } finally {
-      this.#isPumping = false;
-    }
+  turn() {
+    for (let bytes; (bytes = this.carrier.take()).length > 0; ) this.#receive(bytes);
+    if (this.isOver || !this.carrier.isKnown) return;
+    if (this.carrier.streams) this.#fail("The device takes streams of HTTP/1.1, so it is no gateway. Leave out the option http.");
+    else this.#send();
+    if (this.#failure || this.#http.failure || this.carrier.hasEnded || this.#isAbandoned) this.carrier.abort();
   }
 
   /** Whether the gateway has stopped, has no requests, and does not end the session. A session before its end would reach the same gateway. */
@@ -88,34 +70,21 @@ export class GatewaySession {
 
   #send() {
     for (;;) {
-      const bytes = this.#http.output(this.#carrier.room, this.#carrier.unsent < MOST_UNSENT);
+      const bytes = this.#http.output(this.carrier.room, this.carrier.unsent < MOST_UNSENT);
       if (bytes.length === 0) return;
-      this.#carrier.put(bytes);
+      this.carrier.put(bytes);
     }
   }
 }
 
 /** A request and its response on a stream of HTTP/2. It has the interface of a connection of HTTP/1.1 that carries one exchange. */
-export class Exchange {
-  #carrier;
-  #open;
-  #session = null;
+export class Exchange extends Transfer {
   #stream = null;
   /** Whether the session had carried others before. */
   #isLater = false;
-  #error = null;
   #request;
   #fields;
   #hasBody;
-  isSent = false;
-  onprogress = () => {};
-  onstop = () => {};
-
-  /** @param open a function that returns the session, and begins one if there is none */
-  constructor(carrier, open) {
-    this.#carrier = carrier;
-    this.#open = open;
-  }
 
   /** Each exchange has a stream of its own. */
   get isUsable() {
@@ -137,18 +106,10 @@ export class Exchange {
     return this.#isLater && isRepeatable && error?.code === "reset" && !this.#stream?.head;
   }
 
-  /** Ends the exchange with an error. */
-  stop(error) {
-    if (this.#error) return;
-    this.#error = error;
-    this.onstop(error);
-    this.#carrier.turn();
-  }
-
   abort() {
-    this.#error ??= new BywayError("reset", "The request is over.");
+    this.error ??= new BywayError("reset", "The request is over.");
     this.#stream?.abort();
-    this.#session?.pump();
+    this.session?.pump();
   }
 
   /** Sends the request. A failure of the line is noticed by the reader. */
@@ -157,7 +118,7 @@ export class Exchange {
       await this.#begin();
       if (!this.#stream || !this.#hasBody) return;
       if (body instanceof Uint8Array) await this.#write(body, true);
-      else await this.#writeAll(body.getReader());
+      else await this.#writeAll(body);
       this.isSent = this.#stream.isSent;
     } catch (error) {
       this.stop(error);
@@ -166,33 +127,29 @@ export class Exchange {
 
   /** Waits for a stream. As long as there is none, nothing was sent, so that the next session can carry the request. */
   async #begin() {
-    for (let sessions = 1; !this.#error; ) {
-      if (this.#session?.isOver) {
-        const failure = this.#session.failure;
+    for (let sessions = 1; !this.error; ) {
+      if (this.session?.isOver) {
+        const failure = this.session.failure;
         if (failure.code !== "reset" || sessions === MOST_SESSIONS) return this.stop(failure);
         sessions++;
-        this.#session = null;
+        this.session = null;
         await new Promise((resolve) => setTimeout(resolve, SESSION_DELAY));
       }
-      if (this.#carrier.isUp && !this.#error) this.#session ??= this.#open();
-      this.#isLater = this.#session?.hasCarried ?? false;
-      this.#stream = this.#session?.begin(this.#fields, this.#request.method, this.#hasBody) ?? null;
+      if (this.carrier.isUp && !this.error) this.session ??= this.open();
+      this.#isLater = this.session?.hasCarried ?? false;
+      this.#stream = this.session?.begin(this.#fields, this.#request.method, this.#hasBody) ?? null;
       if (this.#stream) return;
-      await this.#carrier.change(1000);
+      await this.carrier.change(1000);
     }
   }
 
-  async #writeAll(reader) {
+  async #writeAll(body) {
     try {
-      for (;;) {
-        const { value, done } = await reader.read();
-        if (done) break;
-        if (!(value instanceof Uint8Array)) throw new TypeError("The body must be a stream of Uint8Array.");
-        if (value.length > 0 && !(await this.#write(value, false))) throw this.#error ?? new BywayError("reset", "The request was not sent.");
-      }
+      await readParts(body, async (part) => {
+        if (!(await this.#write(part, false))) throw this.error ?? new BywayError("reset", "The request was not sent.");
+      });
       await this.#write(new Uint8Array(0), true);
     } catch (error) {
-      reader.cancel(error).catch(() => {});
       // The reader of the response notices all but errors of the body.
       if (!(error instanceof BywayError)) throw error;
     }
@@ -201,13 +158,13 @@ export class Exchange {
   /** Returns whether the bytes were sent. */
   async #write(bytes, isLast) {
     this.#stream.write(bytes, isLast);
-    this.#session.pump();
+    this.session.pump();
     for (let left = bytes.length; ; ) {
       if (this.#stream.pending.length < left) this.onprogress();
       left = this.#stream.pending.length;
       if (this.#stream.isWritten) return true;
-      if (this.#error || this.#stream.isOver || this.#session.isOver) return false;
-      await this.#carrier.change(60000);
+      if (this.error || this.#stream.isOver || this.session.isOver) return false;
+      await this.carrier.change(60000);
     }
   }
 
@@ -222,10 +179,10 @@ export class Exchange {
   /** The bytes of the body in parts. */
   async *readBody() {
     for (;;) {
-      if (this.#error) throw this.#error;
+      if (this.error) throw this.error;
       const part = this.#stream.take();
       if (part.length > 0) {
-        this.#session.pump();
+        this.session.pump();
         yield part;
       } else if (this.#stream.hasEnded) {
         return;
@@ -236,9 +193,9 @@ export class Exchange {
   }
 
   async #wait() {
-    if (this.#error) throw this.#error;
+    if (this.error) throw this.error;
     if (this.#stream?.error) throw this.#stream.error;
-    if (this.#stream && this.#session.isOver) throw this.#session.failure;
-    await this.#carrier.change(60000);
+    if (this.#stream && this.session.isOver) throw this.session.failure;
+    await this.carrier.change(60000);
   }
 }

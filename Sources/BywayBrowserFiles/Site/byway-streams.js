@@ -1,6 +1,7 @@
 // A session of the line, which carries one connection or, in streams, several: the client's end of docs/wire-protocol.md, section 13.
 
 import { BywayError } from "./byway-error.js";
+import { LineSession } from "./byway-session.js";
 
 const DATA = 1;
 const END = 2;
@@ -33,29 +34,17 @@ export function store(parts, bytes) {
 }
 
 /** A session. It begins when it is made. */
-export class Session {
-  #carrier;
-  #number;
+export class Session extends LineSession {
   /** By number; null until the device is known, and for a session that is one connection. */
   #streams = null;
   #whole = null;
   #failure = null;
-  #isPumping = false;
   /** The piece that arrives: its kind and stream, and how many bytes of DATA are missing. */
   #piece = null;
   #left = 0;
 
-  constructor(carrier) {
-    this.#carrier = carrier;
-    this.#number = carrier.open();
-  }
-
-  get isOver() {
-    return this.#carrier.session !== this.#number;
-  }
-
   get failure() {
-    return this.#failure ?? this.#carrier.failure;
+    return this.#failure ?? this.carrier.failure;
   }
 
   /** How many connections there can be at once: 1 until the device is known. */
@@ -66,46 +55,39 @@ export class Session {
   /** Begins a connection. Returns null if none is free yet. */
   connect() {
     this.pump();
-    if (this.isOver || !this.#carrier.isKnown) return null;
+    if (this.isOver || !this.carrier.isKnown) return null;
     if (this.#streams) {
       const free = this.#streams.findIndex((stream) => !stream?.isInUse);
-      return free < 0 ? null : (this.#streams[free] = new Stream(this, free, this.#carrier.peerCredit));
+      return free < 0 ? null : (this.#streams[free] = new Stream(this, free, this.carrier.peerCredit));
     }
     if (this.#whole) return null;
-    return (this.#whole = new Whole(this, this.#carrier));
+    return (this.#whole = new Whole(this, this.carrier));
   }
 
-  /** Takes what has arrived, and sends what is owed. */
-  pump() {
-    if (this.#isPumping || this.#carrier.sessionsBegun !== this.#number) return;
-    this.#isPumping = true;
-    try {
-      if (!this.#streams && !this.isOver && this.#carrier.isKnown && this.#carrier.streams) {
-        this.#streams = new Array(this.#carrier.streams).fill(null);
-      }
-      if (!this.#streams) return;
-      for (let bytes; (bytes = this.#carrier.take()).length > 0; ) this.#receive(bytes);
-      // Its last frame ends all streams.
-      if (!this.isOver && this.#carrier.hasEnded) this.#carrier.abort();
-      if (!this.isOver) for (const stream of this.#streams) stream?.flush();
-    } finally {
-      this.#isPumping = false;
+  turn() {
+    if (!this.#streams && !this.isOver && this.carrier.isKnown && this.carrier.streams) {
+      this.#streams = new Array(this.carrier.streams).fill(null);
     }
+    if (!this.#streams) return;
+    for (let bytes; (bytes = this.carrier.take()).length > 0; ) this.#receive(bytes);
+    // Its last frame ends all streams.
+    if (!this.isOver && this.carrier.hasEnded) this.carrier.abort();
+    if (!this.isOver) for (const stream of this.#streams) stream?.flush();
   }
 
   /** Sends a piece if the line has room for all of it. */
   send(kind, number, more = NOTHING) {
-    if (this.#carrier.room < 1 + more.length) return false;
+    if (this.carrier.room < 1 + more.length) return false;
     const piece = new Uint8Array(1 + more.length);
     piece[0] = (kind << 4) | number;
     piece.set(more, 1);
-    return this.#carrier.put(piece) === piece.length;
+    return this.carrier.put(piece) === piece.length;
   }
 
   /** Sends DATA with as many of the bytes as have their turn, at most the limit, and returns how many. */
   sendData(number, bytes, limit) {
-    if (this.isOver || this.#carrier.unsent >= MOST_UNSENT) return 0;
-    const part = bytes.subarray(0, Math.max(0, Math.min(limit, LONGEST_PIECE, this.#carrier.room - RESERVE - 2)));
+    if (this.isOver || this.carrier.unsent >= MOST_UNSENT) return 0;
+    const part = bytes.subarray(0, Math.max(0, Math.min(limit, LONGEST_PIECE, this.carrier.room - RESERVE - 2)));
     if (part.length === 0) return 0;
     const more = new Uint8Array(1 + part.length);
     more[0] = part.length;
@@ -152,7 +134,7 @@ export class Session {
 
   #violate(what) {
     this.#failure = new BywayError("protocol", `The device sent invalid streams: ${what}. Update its firmware or this page.`);
-    this.#carrier.abort();
+    this.carrier.abort();
   }
 }
 
