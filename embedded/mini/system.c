@@ -13,6 +13,13 @@
 
 /* ---- Calls ---- */
 
+/* A call with its number and arguments in these registers, the result in the first of the arguments'. */
+#define CALL(instruction, n, r0, r1, r2, r3, r4, r5) \
+  register long in_n __asm__(#n) = number, in_0 __asm__(#r0) = a, in_1 __asm__(#r1) = b, in_2 __asm__(#r2) = c; \
+  register long in_3 __asm__(#r3) = d, in_4 __asm__(#r4) = e, in_5 __asm__(#r5) = f; \
+  __asm__ volatile(instruction : "+r"(in_0) : "r"(in_n), "r"(in_1), "r"(in_2), "r"(in_3), "r"(in_4), "r"(in_5) : "memory"); \
+  return in_0
+
 static long call6(long number, long a, long b, long c, long d, long e, long f) {
 #if defined __x86_64__
   long result;
@@ -25,36 +32,12 @@ static long call6(long number, long a, long b, long c, long d, long e, long f) {
                    : "rcx", "r11", "memory");
   return result;
 #elif defined __aarch64__
-  register long x8 __asm__("x8") = number;
-  register long x0 __asm__("x0") = a;
-  register long x1 __asm__("x1") = b;
-  register long x2 __asm__("x2") = c;
-  register long x3 __asm__("x3") = d;
-  register long x4 __asm__("x4") = e;
-  register long x5 __asm__("x5") = f;
-  __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
-  return x0;
+  CALL("svc #0", x8, x0, x1, x2, x3, x4, x5);
 #elif defined __arm__
   /* r7 may be the frame pointer, so the compiler must not choose registers: this file is compiled with -fomit-frame-pointer. */
-  register long r7 __asm__("r7") = number;
-  register long r0 __asm__("r0") = a;
-  register long r1 __asm__("r1") = b;
-  register long r2 __asm__("r2") = c;
-  register long r3 __asm__("r3") = d;
-  register long r4 __asm__("r4") = e;
-  register long r5 __asm__("r5") = f;
-  __asm__ volatile("svc #0" : "+r"(r0) : "r"(r7), "r"(r1), "r"(r2), "r"(r3), "r"(r4), "r"(r5) : "memory");
-  return r0;
+  CALL("svc #0", r7, r0, r1, r2, r3, r4, r5);
 #else
-  register long a7 __asm__("a7") = number;
-  register long a0 __asm__("a0") = a;
-  register long a1 __asm__("a1") = b;
-  register long a2 __asm__("a2") = c;
-  register long a3 __asm__("a3") = d;
-  register long a4 __asm__("a4") = e;
-  register long a5 __asm__("a5") = f;
-  __asm__ volatile("ecall" : "+r"(a0) : "r"(a7), "r"(a1), "r"(a2), "r"(a3), "r"(a4), "r"(a5) : "memory");
-  return a0;
+  CALL("ecall", a7, a0, a1, a2, a3, a4, a5);
 #endif
 }
 
