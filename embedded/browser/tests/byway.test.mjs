@@ -357,6 +357,17 @@ describe("a request", () => {
     assert.equal(await (await device.fetch("/text")).text(), "GET /text");
   });
 
+  test("with empty parts in the stream of its body arrives whole", async () => {
+    const body = new ReadableStream({
+      start(controller) {
+        for (const part of ["", "one ", "", "two", ""]) controller.enqueue(new TextEncoder().encode(part));
+        controller.close();
+      },
+    });
+    const response = await device.fetch("/echo", { method: "POST", body, duplex: "half" });
+    assert.equal(await response.text(), "one two");
+  });
+
   test("with a body that fails is not completed", async () => {
     const reason = new Error("disk");
     const body = new ReadableStream({

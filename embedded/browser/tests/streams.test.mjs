@@ -201,6 +201,17 @@ describe("a session with streams", () => {
     assert.ok(!stream.isInUse);
   });
 
+  test("that is over takes nothing of the next one", () => {
+    const line = new Line();
+    const first = new Session(line);
+    first.connect();
+    line.abort();
+    const stream = new Session(line).connect();
+    line.arriving.push(...data(0, text("new")));
+    first.pump();
+    assert.deepEqual([...stream.take()], text("new"));
+  });
+
   test("with a device that takes none is one connection", () => {
     const line = new Line();
     line.streams = 0;
