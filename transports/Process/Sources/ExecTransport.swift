@@ -32,10 +32,7 @@ public struct ExecTransport: Transport {
   }
 
   public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
-    let queue = ChannelQueue(limit: 1)
-    _ = try await start(address, context: context, queue: queue)
-    queue.end()
-    return QueueListener(address: address, queue: queue) {}
+    try await QueueListener(address: address) { try await start(address, context: context, queue: $0) }
   }
 
   private func start(_ address: LinkAddress, context: LinkContext, queue: ChannelQueue?) async throws -> any Channel {

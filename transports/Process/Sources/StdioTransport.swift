@@ -38,10 +38,7 @@ public struct StdioTransport: Transport {
   }
 
   public func listen(on address: LinkAddress, context: LinkContext) async throws -> any Listener {
-    let queue = ChannelQueue(limit: 1)
-    _ = try await open(address, context: context, queue: queue)
-    queue.end()
-    return QueueListener(address: address, queue: queue) {}
+    try await QueueListener(address: address) { try await open(address, context: context, queue: $0) }
   }
 
   private func open(_ address: LinkAddress, context: LinkContext, queue: ChannelQueue?) async throws -> any Channel {
