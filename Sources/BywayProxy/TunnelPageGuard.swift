@@ -8,7 +8,7 @@ import NIOCore
 ///
 /// Inspects the first bytes from the client. If they are a GET in clear text, ``PageRules`` judge it; everything else, above all
 /// TLS, passes untouched. Lives on its event loop.
-final class TunnelPageGuard: RequestSink {
+final class TunnelPageGuard: RequestSink, ResponseOwner {
   private enum State {
     /// Received bytes are held until they can be judged. The parser's limit bounds them, and none of them are credited.
     case listening
@@ -26,7 +26,7 @@ final class TunnelPageGuard: RequestSink {
   private var held = ByteBuffer()
   private var parser = RequestParser()
   private var timer: Scheduled<Void>?
-  private var sink: (any ResponseSink)?
+  private(set) var sink: (any ResponseSink)?
   private var next: (any RequestSink)?
   private var hasHead = false
 
@@ -38,7 +38,7 @@ final class TunnelPageGuard: RequestSink {
 
   func begin(_ request: ExchangeHead, before handler: any ExchangeHandler, respondingTo sink: any ResponseSink) {
     self.sink = sink
-    let next = handler.begin(request, respondingTo: Answer(to: self))
+    let next = handler.begin(request, respondingTo: PassingResponse(to: self))
     if case .over = state { return }
     self.next = next
   }
@@ -131,45 +131,15 @@ final class TunnelPageGuard: RequestSink {
     return next.take()
   }
 
-  /// The response, which passes unchanged.
-  private final class Answer: ResponseSink {
-    private let tunnel: TunnelPageGuard
+  // MARK: ResponseOwner
 
-    init(to tunnel: TunnelPageGuard) {
-      self.tunnel = tunnel
-    }
+  func responseBegan() {
+    hasHead = true
+  }
 
-    func informational(_ head: FieldSection) {
-      tunnel.sink?.informational(head)
-    }
-
-    func head(_ head: FieldSection, isComplete: Bool) {
-      tunnel.hasHead = true
-      let sink = tunnel.sink
-      if isComplete { _ = tunnel.end() }
-      sink?.head(head, isComplete: isComplete)
-    }
-
-    func write(_ bytes: ByteBuffer) {
-      tunnel.sink?.write(bytes)
-    }
-
-    func finish(trailers: FieldSection?) {
-      let sink = tunnel.sink
-      _ = tunnel.end()
-      sink?.finish(trailers: trailers)
-    }
-
-    func fail(_ error: BywayError) {
-      let sink = tunnel.sink
-      _ = tunnel.end()
-      sink?.fail(error)
-    }
-
-    func didConsumeRequest(_ bytes: Int) {
-      tunnel.sink?.didConsumeRequest(bytes)
-    }
-
-    func replayRequest() -> Bool { tunnel.sink?.replayRequest() ?? false }
+  func responseEnded() -> (any ResponseSink)? {
+    let sink = sink
+    _ = end()
+    return sink
   }
 }

@@ -6,7 +6,7 @@ import NIOCore
 /// of a device, and ends when the user loses the right to that device.
 ///
 /// Lives on its event loop.
-final class UserExchange: RequestSink {
+final class UserExchange: RequestSink, ResponseOwner {
   private enum State {
     /// Received content is held.
     case waiting(isWhole: Bool)
@@ -26,7 +26,7 @@ final class UserExchange: RequestSink {
 
   private let header: UserHeader?
   private let room: HeldContent
-  private var sink: (any ResponseSink)?
+  private(set) var sink: (any ResponseSink)?
   private var state = State.waiting(isWhole: false)
   /// The held content, in one buffer because chunks may have one byte each.
   private var held = ByteBuffer()
@@ -60,7 +60,7 @@ final class UserExchange: RequestSink {
     self.use = use
     self.ended = ended
     do throws(BywayError) {
-      let upstream = try begin(request, Answer(to: self))
+      let upstream = try begin(request, PassingResponse(to: self))
       guard case .waiting(let isWhole) = state else { return }
       state = .running(upstream)
       let body = takeHeld()
@@ -152,39 +152,9 @@ final class UserExchange: RequestSink {
     if case .running(let upstream) = state { upstream.didConsumeResponse(bytes) }
   }
 
-  /// The response, which passes unchanged.
-  private final class Answer: ResponseSink {
-    private let exchange: UserExchange
+  // MARK: ResponseOwner
 
-    init(to exchange: UserExchange) {
-      self.exchange = exchange
-    }
-
-    func informational(_ head: FieldSection) {
-      exchange.sink?.informational(head)
-    }
-
-    func head(_ head: FieldSection, isComplete: Bool) {
-      let sink = isComplete ? exchange.end() : exchange.sink
-      sink?.head(head, isComplete: isComplete)
-    }
-
-    func write(_ bytes: ByteBuffer) {
-      exchange.sink?.write(bytes)
-    }
-
-    func finish(trailers: FieldSection?) {
-      exchange.end()?.finish(trailers: trailers)
-    }
-
-    func fail(_ error: BywayError) {
-      exchange.end()?.fail(error)
-    }
-
-    func didConsumeRequest(_ bytes: Int) {
-      exchange.sink?.didConsumeRequest(bytes)
-    }
-
-    func replayRequest() -> Bool { exchange.sink?.replayRequest() ?? false }
+  func responseEnded() -> (any ResponseSink)? {
+    end()
   }
 }
