@@ -1,21 +1,10 @@
 import NIOCore
 
 /// Adds the login at a console to a transport: its channels lead to the gateway that the login has found or started.
-struct ConsoleTransport: Transport {
+struct ConsoleTransport: LayeredTransport {
   let base: any Transport
   let settings: ConsoleSettings
   var goal = ConsoleLogin.Goal.gateway
-
-  var scheme: String { base.scheme }
-  var options: [LinkOption] { base.options }
-
-  func check(_ address: LinkAddress) throws {
-    try base.check(address)
-  }
-
-  func check(_ address: LinkAddress, for opening: Link.Opening) throws {
-    try base.check(address, for: opening)
-  }
 
   func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
     if let refusal = ConsolePasswords.refusal(of: address, settings, at: .now()) {

@@ -6,23 +6,12 @@ import NIOCore
 ///
 /// A session outlives its line: when the line's channel closes, because a cable was pulled, the transport is asked for the next one until
 /// the session's grace period is over.
-struct LineTransport: Transport {
+struct LineTransport: LayeredTransport {
   let base: any Transport
   let properties: LineProperties
   var times = LineLayerConfiguration.defaults
   /// The time limit of one attempt to reopen a lost line.
   var attempt = TimeAmount.seconds(5)
-
-  var scheme: String { base.scheme }
-  var options: [LinkOption] { base.options }
-
-  func check(_ address: LinkAddress) throws {
-    try base.check(address)
-  }
-
-  func check(_ address: LinkAddress, for opening: Link.Opening) throws {
-    try base.check(address, for: opening)
-  }
 
   func audience(of address: LinkAddress) -> Audience { base.audience(of: address) }
 
