@@ -37,8 +37,7 @@ package final class LineDriver: StreamCarrier {
   private var output: [UInt8] = []
   /// Whether the line has not taken the last write yet.
   private var isWriting = false
-  private var isPumping = false
-  private var isPumpNeeded = false
+  private var pumpState = PumpState.resting
   private lazy var timer = LazyTimer(on: eventLoop) { [unowned self] in timerFired() }
 
   package init(_ layer: LineLayer, address: LinkAddress, on eventLoop: any EventLoop, logger: Logger) {
@@ -177,17 +176,13 @@ package final class LineDriver: StreamCarrier {
 
   /// Processes all that is due: passes events up, sends frames, and asks the session for more.
   func pump() {
-    isPumpNeeded = true
-    guard !isPumping else { return }
-    isPumping = true
-    while isPumpNeeded {
-      isPumpNeeded = false
+    guard pumpState.request() else { return }
+    while pumpState.nextRound() {
       takeEvents()
       // The session comes first: its data takes an acknowledgement along.
       session?.drained()
-      if transmit() { isPumpNeeded = true }
+      if transmit() { pumpState = .due }
     }
-    isPumping = false
     armTimer()
   }
 

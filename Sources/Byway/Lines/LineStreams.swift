@@ -24,8 +24,7 @@ final class LineStreams: ChannelInboundHandler {
   private var streams: [LineStream?]
   private var phase = Phase.open
   private var failure: BywayError?
-  private var isPumping = false
-  private var isPumpNeeded = false
+  private var pumpState = PumpState.resting
   /// Called when a stream has become free, and when the session is over.
   var changed: (() -> Void)?
 
@@ -151,16 +150,12 @@ final class LineStreams: ChannelInboundHandler {
 
   /// Passes events up, sends pieces, and asks the streams for more.
   func pump() {
-    isPumpNeeded = true
-    guard !isPumping else { return }
-    isPumping = true
-    while isPumpNeeded {
-      isPumpNeeded = false
+    guard pumpState.request() else { return }
+    while pumpState.nextRound() {
       while let event = multiplexer.nextEvent() { handle(event) }
       for stream in streams { stream?.channel.drained() }
-      if transmit() { isPumpNeeded = true }
+      if transmit() { pumpState = .due }
     }
-    isPumping = false
   }
 
   private func transmit() -> Bool {
