@@ -146,7 +146,7 @@ struct MediumPump: ~Copyable {
         recover(from: .last)
       }
     } else if ready.revents & Int16(POLLERR) != 0 {
-      recover(from: SystemError(code: pendingError))
+      recover(from: .pending(on: medium.descriptor))
     } else if ready.revents & Int16(POLLHUP | POLLNVAL) != 0 {
       end("it was unplugged")
     }
@@ -179,12 +179,6 @@ struct MediumPump: ~Copyable {
       outgoing.remove(count)
       logger.debug("Message lost", metadata: ["line": "\(medium.name)", "reason": "\(error)"])
     }
-  }
-
-  /// The error of a socket, which reading it clears. A file has none.
-  private var pendingError: CInt {
-    var (code, size) = (CInt(0), socklen_t(MemoryLayout<CInt>.size))
-    return getsockopt(medium.descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0 ? code : EIO
   }
 
   private mutating func end(_ reason: String) {

@@ -43,9 +43,8 @@ package struct SocketCalls: Sendable {
       return (try SystemError.check(accepted), address)
     },
     checkError: { (descriptor) throws(SystemError) in
-      var (code, size) = (CInt(0), socklen_t(MemoryLayout<CInt>.size))
-      try SystemError.check(getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size))
-      if code != 0 { throw SystemError(code: code) }
+      let error = SystemError.pending(on: descriptor)
+      if error.code != 0 { throw error }
     },
     control: { (descriptor, request, value) throws(SystemError) in
       var value = value
