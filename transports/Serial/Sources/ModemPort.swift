@@ -32,16 +32,16 @@ enum ModemPort {
     } ?? false
   }
 
-  /// The identity that a port's adapter reports; `nil` if it is not on USB.
-  static func usbIdentity(of path: String) -> USBIdentity? {
-    withPort(path) { port -> USBIdentity? in
+  /// The adapter of a port; `nil` if it is not on USB.
+  static func adapter(of path: String) -> USBAdapter? {
+    withPort(path) { port -> USBAdapter? in
       var vendor: CInt = 0
       var product: CInt = 0
       guard sp_get_port_transport(port) == SP_TRANSPORT_USB, sp_get_port_usb_vid_pid(port, &vendor, &product) == SP_OK,
         let vendor = UInt16(exactly: vendor), let product = UInt16(exactly: product)
       else { return nil }
-      return USBIdentity(
-        vendor: vendor, product: product, serial: text(sp_get_port_usb_serial(port)),
+      return USBAdapter(
+        identity: USBIdentity(vendor: vendor, product: product, serial: text(sp_get_port_usb_serial(port))),
         manufacturer: text(sp_get_port_usb_manufacturer(port)), productName: text(sp_get_port_usb_product(port)))
     } ?? nil
   }

@@ -14,15 +14,15 @@ struct PortList: Sendable {
     let aliases = aliases()
     return names().map { name in
       let path = "\(devices)/\(name)"
-      return PortDescription(path: path, usb: ModemPort.usbIdentity(of: path), alias: aliases[path])
+      return PortDescription(path: path, usb: ModemPort.adapter(of: path), alias: aliases[path])
     }
   }
 
   /// Returns the port of the adapter that a pattern matches.
   /// - Throws: ``SerialFailure`` if there is none, or more than one.
-  func path(of pattern: USBPattern) throws -> String {
+  func path(of pattern: USBIdentity) throws -> String {
     let paths = names().map { "\(devices)/\($0)" }
-    let matches = paths.filter { ModemPort.usbIdentity(of: $0).map(pattern.matches) ?? false }
+    let matches = paths.filter { ModemPort.adapter(of: $0).map { pattern.matches($0.identity) } ?? false }
     guard let match = matches.first else { throw SerialFailure.noAdapter(pattern) }
     guard matches.count == 1 else { throw SerialFailure.ambiguous(pattern, all().filter { matches.contains($0.path) }) }
     return match
@@ -54,7 +54,7 @@ struct PortList: Sendable {
       for name in ((try? Folder.names(in: folder)) ?? []).sorted() {
         let alias = "\(folder)/\(name)"
         guard let path = try? SymbolicLink.resolved(alias) else { continue }
-        let tellsApart = folder.hasSuffix("by-path") || ModemPort.usbIdentity(of: path)?.serial != nil
+        let tellsApart = folder.hasSuffix("by-path") || ModemPort.adapter(of: path)?.identity.serial != nil
         if tellsApart || aliases[path] == nil { aliases[path] = alias }
       }
     }

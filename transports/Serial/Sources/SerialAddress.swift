@@ -1,11 +1,12 @@
 import Byway
+import BywayPrimitives
 
 /// The validated address of a serial link: the device, and the format of characters on the wire.
 struct SerialAddress: Sendable, Hashable {
   enum Device: Sendable, Hashable {
     case path(String)
     /// A USB adapter. It is looked up each time, because its name depends on the order of plugging.
-    case usb(USBPattern)
+    case usb(USBIdentity)
   }
 
   let device: Device
@@ -21,7 +22,7 @@ extension SerialAddress.Device {
   fileprivate init(_ address: LinkAddress) throws {
     let path = address.path
     if address.authority == nil, path.hasPrefix("usb:") {
-      guard let pattern = USBPattern(path.dropFirst(4)) else {
+      guard let pattern = USBIdentity(path.dropFirst(4)) else {
         throw BywayError(
           .invalidAddress,
           "\(address) is not a USB adapter: write serial:usb:VID:PID or serial:usb:VID:PID:SERIAL with VID and PID in "

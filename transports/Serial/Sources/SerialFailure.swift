@@ -6,8 +6,8 @@ import BywayPrimitives
 enum SerialFailure: DeviceFailure {
   /// The file does not exist, or has no device.
   case missing(String)
-  case noAdapter(USBPattern)
-  case ambiguous(USBPattern, [PortDescription])
+  case noAdapter(USBIdentity)
+  case ambiguous(USBIdentity, [PortDescription])
   case noPermission(String, group: DeviceGroup)
   case inUse(String, by: RunningProcess?)
   /// The port is unusable until the address or the device is changed: "/dev/null is not a terminal".

@@ -1,3 +1,4 @@
+import BywayPrimitives
 import Foundation
 import TestTools
 import Testing
@@ -49,7 +50,9 @@ import TransportTestSupport
   @Test("a port's address is its adapter's identity if it is unique, else its stable name, else its path")
   func addresses() {
     func port(_ path: String, _ serial: String?, product: UInt16 = 0x6001, alias: String? = nil) -> PortDescription {
-      PortDescription(path: path, usb: USBIdentity(vendor: 0x0403, product: product, serial: serial), alias: alias)
+      PortDescription(
+        path: path, usb: USBAdapter(identity: USBIdentity(vendor: 0x0403, product: product, serial: serial)),
+        alias: alias)
     }
     let ports = [
       port("/dev/ttyUSB0", "A1"), port("/dev/ttyUSB1", "A2"),
@@ -69,7 +72,7 @@ import TransportTestSupport
   @Test("an adapter is named by its maker and product, without repeating the maker")
   func productNames() {
     func name(_ manufacturer: String?, _ product: String?) -> String? {
-      USBIdentity(vendor: 1, product: 2, manufacturer: manufacturer, productName: product).name
+      USBAdapter(identity: USBIdentity(vendor: 1, product: 2), manufacturer: manufacturer, productName: product).name
     }
     #expect(name("FTDI", "FT232R USB UART") == "FTDI FT232R USB UART")
     #expect(name("Arduino", "Arduino Uno") == "Arduino Uno")

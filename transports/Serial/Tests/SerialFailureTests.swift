@@ -12,7 +12,8 @@ import TransportTestSupport
 @Suite struct SerialFailureTests {
   static let ports = [
     PortDescription(path: "/dev/ttyS0"),
-    PortDescription(path: "/dev/ttyUSB0", usb: USBIdentity(vendor: 0x0403, product: 0x6001, serial: "A1")),
+    PortDescription(
+      path: "/dev/ttyUSB0", usb: USBAdapter(identity: USBIdentity(vendor: 0x0403, product: 0x6001, serial: "A1"))),
   ]
 
   @Test("if a port is missing, the error lists the existing ports and the nearest")
@@ -28,8 +29,9 @@ import TransportTestSupport
 
   @Test("if an adapter is missing or ambiguous, the error lists the addresses to choose from")
   func adapters() throws {
-    let pattern = try #require(USBPattern("0403:6001"))
-    let second = PortDescription(path: "/dev/ttyUSB1", usb: USBIdentity(vendor: 0x0403, product: 0x6001, serial: "A2"))
+    let pattern = try #require(USBIdentity("0403:6001"))
+    let second = PortDescription(
+      path: "/dev/ttyUSB1", usb: USBAdapter(identity: USBIdentity(vendor: 0x0403, product: 0x6001, serial: "A2")))
     let all = Self.ports + [second]
     #expect(
       SerialFailure.noAdapter(pattern).message(ports: [])

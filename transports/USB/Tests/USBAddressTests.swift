@@ -1,4 +1,5 @@
 import Byway
+import BywayPrimitives
 import Testing
 
 @testable import USBTransport

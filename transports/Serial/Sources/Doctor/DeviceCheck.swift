@@ -39,6 +39,6 @@ struct DeviceCheck: LinkCheck {
   /// A description such as "/dev/ttyUSB0, FTDI FT232R USB UART."
   private static func description(of path: String) -> String {
     if (try? FileStatus(of: path))?.isPseudoTerminal == true { return "\(path), a pseudo-terminal." }
-    return path + (ModemPort.usbIdentity(of: path)?.name.map { ", \($0)" } ?? "") + "."
+    return path + (ModemPort.adapter(of: path)?.name.map { ", \($0)" } ?? "") + "."
   }
 }

@@ -107,8 +107,8 @@ struct PortMonitor: Sendable {
       var devices: Set<String> = []
       return ((try? Folder.names(in: folder)) ?? []).sorted().compactMap { name in
         guard let port = port(name, in: folder), devices.insert(port.device).inserted else { return nil }
-        lazy var usb = ModemPort.usbIdentity(of: port.device)
-        return configured.contains { $0.leads(to: port.device, of: usb) } ? nil : port
+        lazy var adapter = ModemPort.adapter(of: port.device)
+        return configured.contains { $0.leads(to: port.device, of: adapter) } ? nil : port
       }
     }
   }
@@ -135,11 +135,11 @@ struct PortMonitor: Sendable {
 extension SerialAddress.Device {
   /// - Parameters:
   ///   - path: the path of a port, without symbolic links.
-  ///   - usb: the identity that its adapter reports.
-  fileprivate func leads(to path: String, of usb: @autoclosure () -> USBIdentity?) -> Bool {
+  ///   - adapter: the adapter of that port.
+  fileprivate func leads(to path: String, of adapter: @autoclosure () -> USBAdapter?) -> Bool {
     switch self {
     case .path(let link): (try? SymbolicLink.resolved(link)) == path
-    case .usb(let pattern): usb().map(pattern.matches) ?? false
+    case .usb(let pattern): adapter().map { pattern.matches($0.identity) } ?? false
     }
   }
 }

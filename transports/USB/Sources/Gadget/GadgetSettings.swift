@@ -1,4 +1,5 @@
 import Byway
+import BywayPrimitives
 
 /// The settings of a `usb-gadget:` address.
 struct GadgetSettings: Sendable, Hashable {

@@ -1,4 +1,5 @@
 import Byway
+import BywayPrimitives
 
 /// The place of a `usb:` address.
 struct USBPlace: Sendable, Hashable {
