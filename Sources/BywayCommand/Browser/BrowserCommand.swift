@@ -35,7 +35,9 @@ struct BrowserCommand: ParsableCommand {
     guard mkdir(out, 0o755) == 0 || errno == EEXIST else {
       throw CommandFailure(.cannotCreate, "Cannot create \(out): \(SystemError(code: errno)).")
     }
-    for (name, bytes) in files.sorted(by: { $0.key < $1.key }) { try write(bytes, to: "\(out)/\(name)") }
+    for (name, bytes) in files.sorted(by: { $0.key < $1.key }) {
+      try WholeFile.write(ByteBuffer(bytes: bytes), to: "\(out)/\(name)")
+    }
     try StandardStream.output.write(
       "\(files.count) files are in \(out). Serve them over https, or from this machine.\n")
   }
@@ -67,15 +69,5 @@ struct BrowserCommand: ParsableCommand {
         "\(option) \(origin) is not an origin: give a scheme and a host in lower case, such as https://app.example.")
     }
     return origin
-  }
-
-  private func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
-    do {
-      let descriptor = try SharedPlace.open(path, O_WRONLY | O_TRUNC, mode: 0o666)
-      defer { close(descriptor) }
-      try Descriptor.write(ByteBuffer(bytes: bytes), to: descriptor)
-    } catch {
-      throw CommandFailure(.cannotCreate, "Cannot write \(path): \(error).")
-    }
   }
 }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Byway
 import BywayLibC
-import BywayPrimitives
 import BywayTerminal
 import NIOCore
 
@@ -22,23 +21,15 @@ struct ManualCommand: ParsableCommand {
   func run() throws {
     mkdir(folder, 0o755)
     if examples {
-      for example in ConfigurationExample.all { try write(example.text, to: "\(folder)/\(example.fileName)") }
+      for example in ConfigurationExample.all {
+        try WholeFile.write(ByteBuffer(string: example.text), to: "\(folder)/\(example.fileName)")
+      }
       return
     }
     for page in Manual.pages() {
       let section = "\(folder)/man\(page.section)"
       mkdir(section, 0o755)
-      try write(page.text, to: "\(section)/\(page.fileName)")
-    }
-  }
-
-  private func write(_ text: String, to path: String) throws(CommandFailure) {
-    do {
-      let descriptor = try SharedPlace.open(path, O_WRONLY | O_TRUNC, mode: 0o666)
-      defer { close(descriptor) }
-      try Descriptor.write(ByteBuffer(string: text), to: descriptor)
-    } catch {
-      throw CommandFailure(.cannotCreate, "Cannot write \(path): \(error).")
+      try WholeFile.write(ByteBuffer(string: page.text), to: "\(section)/\(page.fileName)")
     }
   }
 }
