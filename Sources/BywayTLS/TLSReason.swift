@@ -30,32 +30,22 @@ package enum TLSReason: Sendable, Hashable {
     }
   }
 
-  /// Parses BoringSSL's reasons, which are only names within a text.
-  private init(name: String, _ certificate: NIOSSLCertificate?) {
-    func tells(_ words: String...) -> Bool { words.contains { name.contains($0) } }
-    if tells("CERTIFICATE_VERIFY_FAILED") {
-      self = Self.unverified(certificate)
-    } else if tells("PEER_DID_NOT_RETURN_A_CERTIFICATE") {
-      self = .noCertificate
-    } else if tells("CERTIFICATE_REQUIRED", "HANDSHAKE_FAILURE") {
-      self = .certificateWanted
-    } else if tells("ALERT_UNKNOWN_CA") {
-      self = .ownAuthorityUnknown
-    } else if tells("ALERT_CERTIFICATE_EXPIRED") {
-      self = .ownExpired
-    } else if tells("CERTIFICATE_UNKNOWN", "ALERT_BAD_CERTIFICATE") {
-      self = .ownRefused
-    } else if tells("WRONG_VERSION_NUMBER", "HTTP_REQUEST") {
-      self = .notTLS
-    } else if tells("PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL") {
-      self = .noCommonVersion
-    } else if tells("NO_APPLICATION_PROTOCOL") {
-      self = .noCommonProtocol
-    } else if tells("EOF during handshake") {
-      self = .ended
-    } else {
-      self = .other
-    }
+  /// The reasons by the names that BoringSSL has for them; the first that occurs counts.
+  private static let names: KeyValuePairs<String, TLSReason> = [
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": .noCertificate,
+    "CERTIFICATE_REQUIRED": .certificateWanted, "HANDSHAKE_FAILURE": .certificateWanted,
+    "ALERT_UNKNOWN_CA": .ownAuthorityUnknown, "ALERT_CERTIFICATE_EXPIRED": .ownExpired,
+    "CERTIFICATE_UNKNOWN": .ownRefused, "ALERT_BAD_CERTIFICATE": .ownRefused,
+    "WRONG_VERSION_NUMBER": .notTLS, "HTTP_REQUEST": .notTLS,
+    "PROTOCOL_VERSION": .noCommonVersion, "UNSUPPORTED_PROTOCOL": .noCommonVersion,
+    "NO_APPLICATION_PROTOCOL": .noCommonProtocol, "EOF during handshake": .ended,
+  ]
+
+  /// - Parameter text: contains BoringSSL's name of the reason.
+  private init(name text: String, _ certificate: NIOSSLCertificate?) {
+    self =
+      text.contains("CERTIFICATE_VERIFY_FAILED")
+      ? Self.unverified(certificate) : Self.names.first { text.contains($0.key) }?.value ?? .other
   }
 
   private static func unverified(_ certificate: NIOSSLCertificate?) -> TLSReason {
