@@ -355,7 +355,8 @@ let package = Package(
     tests(
       "BywayPluginsTests",
       [
-        "Byway", "BywayGateway", "BywayPlugins", "BywayProxy", "LoopbackTransport", "ProcessTransport", "TCPTransport",
+        "Byway", "BywayGateway", "BywayInterceptors", "BywayPlugins", "BywayProxy", "LoopbackTransport",
+        "ProcessTransport", "TCPTransport",
         "TestPeers", "TestTools", "UnixTransport", nioCore, nioPosix, httpTypes, logging,
       ]),
     tests(

@@ -29,6 +29,44 @@ import Testing
     }
   }
 
+  /// A plugin that takes requests and never answers, and a rig that uses it.
+  private struct Silent {
+    let folder: TemporaryFolder
+    let plugin: TestPlugin
+    /// Has an element for each request when the plugin has done its part.
+    let arrived: AsyncStream<Void>
+    let seen: RequestCount
+    let rig: PluginRig
+
+    /// The plugin before an origin that counts requests.
+    var next: Next {
+      Next([rig.plugins[0]]) { [seen] _ in
+        seen.add()
+        return Response(status: .ok)
+      }
+    }
+
+    func stop() async {
+      await rig.stop()
+      await plugin.stop()
+    }
+  }
+
+  /// - Parameter part: what the plugin does with a request.
+  private func silent(_ part: @escaping @Sendable (Request) async throws -> Void = { _ in }) async throws -> Silent {
+    let folder = try TemporaryFolder()
+    let (arrived, arrival) = AsyncStream.makeStream(of: Void.self)
+    let plugin = try await TestPlugin(in: folder) { request in
+      try await part(request)
+      arrival.yield()
+      try await untilCancelled()
+      return Response(status: .ok)
+    }
+    let seen = RequestCount()
+    let rig = try await rig(plugin.address, .bypass, timeout: .seconds(60), seen)
+    return Silent(folder: folder, plugin: plugin, arrived: arrived, seen: seen, rig: rig)
+  }
+
   @Test("a request whose plugin gives no answer fails with 502, which names the plugin", arguments: broken)
   func refused(_ address: String) async throws {
     let seen = RequestCount()
@@ -83,101 +121,63 @@ import Testing
 
   @Test("a body that the plugin has read, and that is too long to be kept, is not sent without the plugin")
   func tooLong() async throws {
-    let folder = try TemporaryFolder()
-    let (hasRead, reading) = AsyncStream.makeStream(of: Void.self)
-    let plugin = try await TestPlugin(in: folder) { request in
+    let silent = try await silent { request in
       var size = 0
       for try await chunk in request.body {
         size += chunk.readableBytes
         if size > 100_000 { break }
       }
-      reading.yield()
-      try await untilCancelled()
-      return Response(status: .ok)
     }
-    let seen = RequestCount()
-    let rig = try await rig(plugin.address, .bypass, timeout: .seconds(60), seen)
     let chunks = Array(repeating: String(repeating: "x", count: 10_000), count: 40)
-    async let response = rig.client.execute(Request(.post, url: "http://device/", body: .once(chunks)))
-    for await _ in hasRead { break }
-    await plugin.stop()
+    async let response = silent.rig.client.execute(Request(.post, url: "http://device/", body: .once(chunks)))
+    for await _ in silent.arrived { break }
+    await silent.plugin.stop()
     #expect(try await response.status == 502)
-    #expect(seen.count == 0)
-    await rig.stop()
+    #expect(silent.seen.count == 0)
+    await silent.rig.stop()
   }
 
   @Test(
     "a request that a plugin has sent on already is not sent again, unless its method is idempotent",
     arguments: [HTTPRequest.Method.post, .get])
   func onlyOnce(_ method: HTTPRequest.Method) async throws {
-    let folder = try TemporaryFolder()
     let hops = NextHops()
-    let (hasForwarded, forwarding) = AsyncStream.makeStream(of: Void.self)
-    let plugin = try await TestPlugin(in: folder) { request in
-      _ = try await hops.forward(request)
-      forwarding.yield()
-      try await untilCancelled()
-      return Response(status: .ok)
-    }
-    let seen = RequestCount()
-    let rig = try await rig(plugin.address, .bypass, timeout: .seconds(60), seen)
-    async let response = rig.client.execute(Request(method, url: "http://device/"))
-    for await _ in hasForwarded { break }
-    await plugin.stop()
+    let silent = try await silent { _ = try await hops.forward($0) }
+    async let response = silent.rig.client.execute(Request(method, url: "http://device/"))
+    for await _ in silent.arrived { break }
+    await silent.plugin.stop()
     #expect(try await response.status == (method == .get ? 200 : 502))
-    #expect(seen.count == (method == .get ? 2 : 1))
-    await rig.stop()
+    #expect(silent.seen.count == (method == .get ? 2 : 1))
+    await silent.rig.stop()
   }
 
   @Test("a request whose own deadline passes is not a failure of the plugin, and does not go on without it")
   func deadline() async throws {
-    let folder = try TemporaryFolder()
-    let plugin = try await TestPlugin(in: folder) { _ in
-      try await untilCancelled()
-      return Response(status: .ok)
-    }
-    let seen = RequestCount()
-    let rig = try await rig(plugin.address, .bypass, timeout: .seconds(60), seen)
-    let next = Next([rig.plugins[0]]) { _ in
-      seen.add()
-      return Response(status: .ok)
-    }
+    let silent = try await silent()
+    let next = silent.next
     var request = try Request(url: "http://device/")
     request.deadline = .now() + .milliseconds(300)
     let sent = request
     let error = await #expect(throws: (any Error).self) { try await next(sent) }
     #expect(error.map { BywayError($0).code } == .timedOut)
-    #expect(await rig.plugins[0].status.figures.failures == [:] && seen.count == 0)
-    await rig.stop()
-    await plugin.stop()
+    #expect(await silent.rig.plugins[0].status.figures.failures == [:] && silent.seen.count == 0)
+    await silent.stop()
   }
 
   @Test("a client that leaves is not a failure of the plugin, and its request does not go on")
   func clientLeaves() async throws {
-    let folder = try TemporaryFolder()
-    let (arrived, arrival) = AsyncStream.makeStream(of: Void.self)
-    let plugin = try await TestPlugin(in: folder) { _ in
-      arrival.yield()
-      try await untilCancelled()
-      return Response(status: .ok)
-    }
-    let seen = RequestCount()
-    let rig = try await rig(plugin.address, .bypass, timeout: .seconds(60), seen)
-    let next = Next([rig.plugins[0]]) { _ in
-      seen.add()
-      return Response(status: .ok)
-    }
+    let silent = try await silent()
+    let next = silent.next
     let sent = Task { try await next(Request(url: "http://device/")) }
-    for await _ in arrived { break }
+    for await _ in silent.arrived { break }
     let left = NIODeadline.now()
     sent.cancel()
     await #expect(throws: (any Error).self) { try await sent.value }
     // At once, and not when the time of the plugin is over.
     #expect(NIODeadline.now() - left < .seconds(45))
-    #expect(try await eventually { await rig.plugins[0].runningExchanges == 0 })
-    #expect(await rig.plugins[0].status.figures.failures == [:] && seen.count == 0)
-    await rig.stop()
-    await plugin.stop()
+    #expect(try await eventually { await silent.rig.plugins[0].runningExchanges == 0 })
+    #expect(await silent.rig.plugins[0].status.figures.failures == [:] && silent.seen.count == 0)
+    await silent.stop()
   }
 
   @Test("a plugin whose next hop cannot be opened fails the request, and the next request tries again")

@@ -22,7 +22,7 @@ import Testing
 
   /// A shell program that answers one request after the other over HTTP/1.1, with its process id and a text.
   private static func responder(_ text: String, in folder: TemporaryFolder, _ name: String) throws -> String {
-    let file = try folder.write(
+    try shell(
       """
       while IFS= read -r line; do
         if [ "$line" = "$(printf '\\r')" ]; then
@@ -31,8 +31,13 @@ import Testing
         fi
       done
 
-      """, to: name)
-    return "exec:/bin/sh \(file)?http=1.1"
+      """, in: folder, name)
+  }
+
+  /// Returns the address of a shell program that speaks HTTP/1.1.
+  private static func shell(_ text: String, in folder: TemporaryFolder, _ name: String = "program.sh") throws -> String
+  {
+    "exec:/bin/sh \(try folder.write(text, to: name))?http=1.1"
   }
 
   private static func lines(of name: String, in folder: TemporaryFolder) -> Int {
@@ -124,7 +129,7 @@ import Testing
   func signals(_ ignoresEnd: Bool) async throws {
     let folder = try TemporaryFolder()
     // The shell runs the trap when the current command has ended.
-    let file = try folder.write(
+    let program = try Self.shell(
       """
       trap 'echo x >> \(folder["term"]); exit 0' TERM
       while IFS= read -r line; do
@@ -133,8 +138,8 @@ import Testing
       echo x >> \(folder["end"])
       \(ignoresEnd ? "while :; do sleep 0.05; done" : "exit 0")
 
-      """, to: "program.sh")
-    let rig = try await PluginRig(["exec:/bin/sh \(file)?http=1.1"], in: folder) { _ in Response(status: .notFound) }
+      """, in: folder)
+    let rig = try await PluginRig([program], in: folder) { _ in Response(status: .notFound) }
     let plugin = rig.plugins[0]
     #expect(try await rig.client.get("http://device/").status == 200)
     #expect(await plugin.status.processIDs.count == 1)
@@ -148,7 +153,7 @@ import Testing
   @Test("a program with an exchange that does not end gets SIGTERM before SIGKILL")
   func signalOfRunning() async throws {
     let folder = try TemporaryFolder()
-    let file = try folder.write(
+    let program = try Self.shell(
       """
       trap 'echo x >> \(folder["term"]); exit 0' TERM
       while IFS= read -r line; do
@@ -156,8 +161,8 @@ import Testing
       done
       while :; do sleep 0.05; done
 
-      """, to: "program.sh")
-    let rig = try await PluginRig(["exec:/bin/sh \(file)?http=1.1"], in: folder) { _ in Response(status: .ok) }
+      """, in: folder)
+    let rig = try await PluginRig([program], in: folder) { _ in Response(status: .ok) }
     let plugin = rig.plugins[0]
     let response = Task { try await rig.client.get("http://device/").status }
     #expect(try await eventually { Self.lines(of: "asked", in: folder) == 1 })
@@ -172,7 +177,7 @@ import Testing
   func lateWhileEnding() async throws {
     let folder = try TemporaryFolder()
     // The program continues after the end of its input, until the test lets it end.
-    let file = try folder.write(
+    let program = try Self.shell(
       """
       echo x >> \(folder["start"])
       while IFS= read -r line; do
@@ -181,8 +186,8 @@ import Testing
       echo x >> \(folder["end"])
       while ! [ -e \(folder["go"]) ]; do sleep 0.02; done
 
-      """, to: "program.sh")
-    let rig = try await PluginRig(["exec:/bin/sh \(file)?http=1.1"], in: folder) { _ in Response(status: .notFound) }
+      """, in: folder)
+    let rig = try await PluginRig([program], in: folder) { _ in Response(status: .notFound) }
     let plugin = rig.plugins[0]
     #expect(try await rig.client.get("http://device/").status == 200)
     let end = Task { await plugin.shutDown(within: .seconds(600)) }

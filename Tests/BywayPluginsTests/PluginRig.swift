@@ -1,5 +1,6 @@
 import Byway
 import BywayGateway
+import BywayInterceptors
 import BywayPlugins
 import BywayProxy
 import HTTPTypes
@@ -9,6 +10,7 @@ import NIOCore
 import ProcessTransport
 import TCPTransport
 import TestTools
+import Testing
 import UnixTransport
 
 /// A gateway whose requests pass plugins on their way to an origin, and a client of its link.
@@ -57,11 +59,34 @@ final class PluginRig: Sendable {
     client = BywayClient(link)
   }
 
+  /// Opens a WebSocket to an origin that sends everything back.
+  func expectWebSocketEcho(_ texts: [String]) async throws {
+    var head = HTTPRequest(method: .connect, scheme: "http", authority: "device", path: "/socket")
+    head.extendedConnectProtocol = "websocket"
+    let (outgoing, sender) = AsyncStream.makeStream(of: ByteBuffer.self)
+    let socket = try await client.execute(Request(head, body: Body(outgoing)))
+    #expect(socket.status == .ok)
+    var received = socket.body.makeAsyncIterator()
+    try await expectEcho(texts, sender, &received)
+  }
+
   func stop() async {
     await client.shutDown()
     await gateway.stop(within: .zero)
     for plugin in plugins { await plugin.shutDown() }
   }
+}
+
+/// Sends texts and then the end, and checks that each arrives before the next one exists.
+func expectEcho(
+  _ texts: [String], _ sender: AsyncStream<ByteBuffer>.Continuation, _ received: inout Body.AsyncIterator
+) async throws {
+  for text in texts {
+    sender.yield(ByteBuffer(string: text))
+    #expect(try await received.next() == ByteBuffer(string: text))
+  }
+  sender.finish()
+  #expect(try await received.next() == nil)
 }
 
 /// A plugin in this process: a gateway on a Unix socket, which speaks HTTP/2, and whose origin is a function.
@@ -98,26 +123,8 @@ final class NextHops: Sendable {
     let address = request.head.headerFields[.bywayNext] ?? "none:"
     let client = BywayClient(try PluginRig.transports.link("\(address)?http=\(http)"))
     let response = try await client.execute(request)
-    let body = response.body
-    return Response(
-      response.head,
-      body: Body(HeldByClient(body: body, client: client), length: body.length, trailers: { await body.trailers() }))
+    return Response(response.head, body: response.body.holding(client))
   }
-}
-
-/// A body, with the client that it comes from.
-private struct HeldByClient: AsyncSequence, Sendable {
-  let body: Body
-  let client: BywayClient
-
-  struct AsyncIterator: AsyncIteratorProtocol {
-    var chunks: Body.AsyncIterator
-    let client: BywayClient
-
-    mutating func next() async throws -> ByteBuffer? { try await chunks.next() }
-  }
-
-  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: body.makeAsyncIterator(), client: client) }
 }
 
 extension HTTPField.Name {

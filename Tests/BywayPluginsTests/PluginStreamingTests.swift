@@ -41,12 +41,7 @@ import Testing
     } _: { rig in
       let response = try await rig.client.get("http://device/events")
       var iterator = response.body.makeAsyncIterator()
-      for text in ["one", "two", "three"] {
-        sender.yield(ByteBuffer(string: text))
-        #expect(try await iterator.next() == ByteBuffer(string: text))
-      }
-      sender.finish()
-      #expect(try await iterator.next() == nil)
+      try await expectEcho(["one", "two", "three"], sender, &iterator)
     }
   }
 
@@ -60,12 +55,7 @@ import Testing
       let response = try await rig.client.execute(Request(.post, url: "http://device/", body: Body(chunks)))
       var iterator = response.body.makeAsyncIterator()
       #expect(try await iterator.next() == ByteBuffer(string: "one"))
-      for text in ["two", "three"] {
-        sender.yield(ByteBuffer(string: text))
-        #expect(try await iterator.next() == ByteBuffer(string: text))
-      }
-      sender.finish()
-      #expect(try await iterator.next() == nil)
+      try await expectEcho(["two", "three"], sender, &iterator)
     }
   }
 
@@ -100,18 +90,7 @@ import Testing
       #expect(request.head.method == .connect && request.head.extendedConnectProtocol == "websocket")
       return Response(status: .ok, body: request.body)
     } _: { rig in
-      var head = HTTPRequest(method: .connect, scheme: "http", authority: "device", path: "/socket")
-      head.extendedConnectProtocol = "websocket"
-      let (outgoing, sender) = AsyncStream.makeStream(of: ByteBuffer.self)
-      let socket = try await rig.client.execute(Request(head, body: Body(outgoing)))
-      #expect(socket.status == .ok)
-      var iterator = socket.body.makeAsyncIterator()
-      for text in ["ping", "pong"] {
-        sender.yield(ByteBuffer(string: text))
-        #expect(try await iterator.next() == ByteBuffer(string: text))
-      }
-      sender.finish()
-      #expect(try await iterator.next() == nil)
+      try await rig.expectWebSocketEcho(["ping", "pong"])
     }
   }
 

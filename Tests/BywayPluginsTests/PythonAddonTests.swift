@@ -136,22 +136,9 @@ import Testing
       Request(.post, url: "http://device/", body: Body(chunks, trailers: { [.marked: "last"] })))
     var iterator = events.body.makeAsyncIterator()
     #expect(try await iterator.next() == ByteBuffer(string: "one"))
-    sender.yield(ByteBuffer(string: "two"))
-    #expect(try await iterator.next() == ByteBuffer(string: "two"))
-    sender.finish()
-    #expect(try await iterator.next() == nil)
+    try await expectEcho(["two"], sender, &iterator)
     #expect(await events.body.trailers()?[.marked] == "last")
-
-    var head = HTTPRequest(method: .connect, scheme: "http", authority: "device", path: "/socket")
-    head.extendedConnectProtocol = "websocket"
-    let (outgoing, socket) = AsyncStream.makeStream(of: ByteBuffer.self)
-    let tunnel = try await rig.client.execute(Request(head, body: Body(outgoing)))
-    #expect(tunnel.status == .ok)
-    var echo = tunnel.body.makeAsyncIterator()
-    socket.yield(ByteBuffer(string: "ping"))
-    #expect(try await echo.next() == ByteBuffer(string: "ping"))
-    socket.finish()
-    #expect(try await echo.next() == nil)
+    try await rig.expectWebSocketEcho(["ping"])
     await rig.stop()
   }
 }
