@@ -511,7 +511,8 @@ let package = Package(
       "WebSocketTransportTests",
       [
         "Byway", "BywayGateway", "FuzzSupport", "TCPTransport", "WebSocketTransport", "WebSocketChecks",
-        "TransportTestSupport", "TestPeers", "TestTools", nioCore, nioPosix, nioEmbedded, nioWebSocket, logging,
+        "TransportTestSupport", "TestPeers", "TestTools", "TestWire", nioCore, nioPosix, nioEmbedded, nioWebSocket,
+        logging,
       ],
       path: "transports/WebSocket/Tests"),
     tests(

@@ -4,6 +4,7 @@ import NIOCore
 import NIOPosix
 import SerialTransport
 import Synchronization
+import TestWire
 
 /// The far end of a line with only the line layer: each session becomes a TCP connection to a server, byte for byte.
 final class BareLineEnd: Sendable {
@@ -53,34 +54,11 @@ final class BareLineEnd: Sendable {
       .channelOption(.allowRemoteHalfClosure, value: true)
       .connect(host: "127.0.0.1", port: port)
       .flatMapThrowing { server in
-        try session.pipeline.syncOperations.addHandler(Passing(to: server))
-        try server.pipeline.syncOperations.addHandler(Passing(to: session))
+        try session.pipeline.syncOperations.addHandler(PassingHandler(to: server))
+        try server.pipeline.syncOperations.addHandler(PassingHandler(to: session))
         session.startReading()
         server.startReading()
       }
       .whenFailure { _ in session.close(promise: nil) }
-  }
-}
-
-/// A handler that forwards bytes and the end of a channel to another.
-private final class Passing: ChannelInboundHandler {
-  typealias InboundIn = ByteBuffer
-
-  private let other: any Channel
-
-  init(to other: any Channel) {
-    self.other = other
-  }
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    other.writeAndFlush(unwrapInboundIn(data), promise: nil)
-  }
-
-  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if let event = event as? ChannelEvent, event == .inputClosed { other.close(mode: .output, promise: nil) }
-  }
-
-  func channelInactive(context: ChannelHandlerContext) {
-    other.closeOnceWritten(within: .seconds(10))
   }
 }

@@ -8,12 +8,24 @@ package final class HaproxyServer: Sendable {
   /// Listens on TCP, HTTP/1.1 and h2c, and forwards to `upstreams` with HTTP/2 by prior knowledge.
   package init(in folder: TemporaryFolder, upstreams: [Endpoint]) async throws {
     endpoint = try .tcp(Endpoint.freePort())
-    let servers = upstreams.enumerated().map { number, upstream in
+    let servers = upstreams.map { upstream in
       switch upstream {
-      case .unix(let path): "  server s\(number) unix@\(path) proto h2"
-      case .tcp: "  server s\(number) \(upstream) proto h2"
+      case .unix(let path): "unix@\(path) proto h2"
+      case .tcp: "\(upstream) proto h2"
       }
     }
+    process = try Self.start(in: folder, at: "\(endpoint)", servers: servers)
+    try await endpoint.waitUntilReachable(by: process)
+  }
+
+  /// Starts HAProxy.
+  /// - Parameters:
+  ///   - place: what it binds to, with options.
+  ///   - servers: the addresses that it forwards to, with options.
+  package static func start(
+    in folder: TemporaryFolder, at place: String, servers: [String]
+  ) throws -> ChildProcess {
+    let servers = servers.enumerated().map { number, server in "  server s\(number) \(server)" }
     let configuration = try folder.write(
       """
       global
@@ -23,15 +35,15 @@ package final class HaproxyServer: Sendable {
         timeout connect 5s
         timeout client 30s
         timeout server 30s
+        timeout tunnel 1h
       frontend front
-        bind \(endpoint)
-        default_backend gateways
-      backend gateways
+        bind \(place)
+        default_backend servers
+      backend servers
       \(servers.joined(separator: "\n"))
 
       """, to: "haproxy.cfg")
-    process = try ChildProcess(Program.haproxy.path(), ["-db", "-f", configuration])
-    try await endpoint.waitUntilReachable(by: process)
+    return try ChildProcess(Program.haproxy.path(), ["-db", "-f", configuration])
   }
 
   package func stop() async {

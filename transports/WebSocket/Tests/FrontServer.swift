@@ -66,24 +66,7 @@ struct FrontServer: Sendable {
       let pair = try [tls.cert, tls.key].map { try String(contentsOfFile: $0, encoding: .utf8) }.joined()
       bind += " ssl crt \(try folder.write(pair, to: "pair.pem"))"
     }
-    let configuration = try folder.write(
-      """
-      global
-        nbthread 1
-      defaults
-        mode http
-        timeout connect 5s
-        timeout client 30s
-        timeout server 30s
-        timeout tunnel 1h
-      frontend front
-        bind \(bind)
-        default_backend hub
-      backend hub
-        server hub \(hub)
-
-      """, to: "haproxy.cfg")
-    return try ChildProcess(Program.haproxy.path(), ["-db", "-f", configuration])
+    return try HaproxyServer.start(in: folder, at: bind, servers: [hub])
   }
 
   private static func caddy(

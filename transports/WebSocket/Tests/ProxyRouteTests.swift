@@ -4,6 +4,7 @@ import NIOCore
 import TCPTransport
 import TestPeers
 import TestTools
+import TestWire
 import Testing
 import TransportTestSupport
 
@@ -33,8 +34,10 @@ import TransportTestSupport
     try await client.writeAndFlush(ByteBuffer(string: answer)).get()
     if answer.hasPrefix("HTTP/1.1 200") {
       let server = try await TCPTransport().connect(to: LinkAddress("tcp://127.0.0.1:\(target)"), context: .test())
-      try await client.eventLoop.submit { try client.pipeline.syncOperations.addHandler(Relay(to: server)) }.get()
-      try await server.eventLoop.submit { try server.pipeline.syncOperations.addHandler(Relay(to: client)) }.get()
+      try await client.eventLoop.submit { try client.pipeline.syncOperations.addHandler(PassingHandler(to: server)) }
+        .get()
+      try await server.eventLoop.submit { try server.pipeline.syncOperations.addHandler(PassingHandler(to: client)) }
+        .get()
       client.eventLoop.execute { client.setOption(.autoRead, value: true).whenComplete { _ in client.read() } }
       server.eventLoop.execute { server.setOption(.autoRead, value: true).whenComplete { _ in server.read() } }
     }
@@ -42,28 +45,6 @@ import TransportTestSupport
     client.close(promise: nil)
     await proxy.close()
     return (request, error)
-  }
-
-  private final class Relay: ChannelInboundHandler, Sendable {
-    typealias InboundIn = ByteBuffer
-
-    private let other: any Channel
-
-    init(to other: any Channel) {
-      self.other = other
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-      other.writeAndFlush(unwrapInboundIn(data), promise: nil)
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-      other.close(promise: nil)
-    }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-      if event as? ChannelEvent == .inputClosed { other.close(promise: nil) }
-    }
   }
 
   @Test("opens a tunnel with the login from a file, and TLS within it")
