@@ -46,8 +46,7 @@ extension BreakpointTests {
 
   @Test("two exchanges wait at once, and are decided in any order, each by its own id")
   func twoAtOnce() async throws {
-    let house = try await house()
-    try await breakpoint(house, #"{"on":"request"}"#)
+    let house = try await house(breakingOn: "request")
     let first = try send(house, .post, "/a", Body("one"))
     try await waitForPause(house)
     let second = try send(house, .put, "/b", Body("two"))
@@ -147,8 +146,7 @@ extension BreakpointTests {
     "when memory is short, as many of the oldest exchanges continue as are needed",
     arguments: [(5, 1), (6, 2), (10, 2)])
   func pressureOfSeveral(_ bytes: Int, _ count: Int) async throws {
-    let house = try await house()
-    try await breakpoint(house, #"{"on":"request"}"#)
+    let house = try await house(breakingOn: "request")
     var sent: [Task<Outcome, any Error>] = []
     for id in 1...3 {
       sent.append(try send(house, .post, "/\(id)", Body("hello")))
@@ -259,8 +257,7 @@ extension BreakpointTests {
 
   @Test("the memory of a paused body is free after each end of its pause", arguments: ["continue", "drop", "answer"])
   func memoryAfter(_ act: String) async throws {
-    let house = try await house()
-    try await breakpoint(house, #"{"on":"request"}"#)
+    let house = try await house(breakingOn: "request")
     let rules = try #require(house.feed.actions.rules)
     for id in 1...2 {
       let sent = try send(house, .post, "/a", Body("hello"))

@@ -30,6 +30,29 @@ import Testing
     }
   }
 
+  /// Returns the same proxy with a breakpoint on all messages of that kind.
+  func house(breakingOn kind: String) async throws -> InspectedProxy {
+    let house = try await house()
+    try await breakpoint(house, #"{"on":"\#(kind)"}"#)
+    return house
+  }
+
+  /// Returns a body that begins with a text, and goes on.
+  private func openBody(_ text: String) -> (Body, AsyncStream<ByteBuffer>.Continuation) {
+    let (pieces, more) = AsyncStream.makeStream(of: ByteBuffer.self)
+    more.yield(ByteBuffer(string: text))
+    return (Body(pieces), more)
+  }
+
+  /// Continues a paused exchange whose body is a stream, and must not have been read.
+  private func continueUnread(_ house: InspectedProxy) async throws {
+    try await waitForPause(house)
+    try await settled(for: .milliseconds(200)) { try await message(house, 1)["body"] }
+    let body = try await message(house, 1)["body"]
+    #expect(body?["bytes"] == 0 && body?["fixed"]?.text?.contains("stream") == true, "\(body ?? .null)")
+    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+  }
+
   struct Outcome: Sendable {
     var status = 0
     var text = ""
@@ -106,8 +129,7 @@ import Testing
 
   @Test("method, path, fields and body of a request can be edited, and its length is corrected")
   func editedRequest() async throws {
-    let house = try await house()
-    try await breakpoint(house, #"{"on":"request"}"#)
+    let house = try await house(breakingOn: "request")
     let name = try #require(HTTPField.Name("x-a"))
     let sent = try send(house, .put, "/a", Body("hello"), [name: "1", .authorization: "Basic c2VjcmV0"])
     try await waitForPause(house)
@@ -182,8 +204,7 @@ import Testing
 
   @Test("a request with HEAD keeps its method, and its other parts can be edited")
   func headRequest() async throws {
-    let house = try await house()
-    try await breakpoint(house, #"{"on":"request"}"#)
+    let house = try await house(breakingOn: "request")
     let sent = try send(house, .head)
     try await waitForPause(house)
     for method in ["GET", "POST"] {
@@ -517,11 +538,9 @@ import Testing
 
   @Test("a body that is still arriving does not delay a decision, and passes whole")
   func arriving() async throws {
-    let house = try await house()
-    try await breakpoint(house, #"{"on":"request"}"#)
-    let (pieces, more) = AsyncStream.makeStream(of: ByteBuffer.self)
-    more.yield(ByteBuffer(string: "one "))
-    let sent = try send(house, .post, "/a", Body(pieces))
+    let house = try await house(breakingOn: "request")
+    let (body, more) = openBody("one ")
+    let sent = try send(house, .post, "/a", body)
     #expect(try await eventually { try await message(house, 1)["body"]?["bytes"] == 4 })
     #expect(try await message(house, 1)["body"]?["arriving"]?.isTrue == true)
     #expect(try await act(house, "/api/paused/1/continue", #"{"body":"x"}"#).status == 400)
@@ -537,9 +556,8 @@ import Testing
   func passing() async throws {
     let house = try await InspectedProxy { Response(status: .ok, body: $0.body) }
     try await breakpoint(house, #"{"on":"request"}"#)
-    let (pieces, more) = AsyncStream.makeStream(of: ByteBuffer.self)
-    more.yield(ByteBuffer(string: "one "))
-    let request = try Request(.post, url: "http://localhost/a", body: Body(pieces))
+    let (body, more) = openBody("one ")
+    let request = try Request(.post, url: "http://localhost/a", body: body)
     let sent = Task { try await house.client.execute(request) }
     #expect(try await eventually { try await message(house, 1)["body"]?["bytes"] == 4 })
     #expect(try await act(house, "/api/paused/1/continue").status == 204)
@@ -555,16 +573,10 @@ import Testing
 
   @Test("a request whose body is a stream waits without reading it")
   func streamed() async throws {
-    let house = try await house()
-    try await breakpoint(house, #"{"on":"request"}"#)
-    let (pieces, more) = AsyncStream.makeStream(of: ByteBuffer.self)
-    more.yield(ByteBuffer(string: "one "))
-    let sent = try send(house, .post, "/a", Body(pieces), [.contentType: "application/grpc+proto"])
-    try await waitForPause(house)
-    try await settled(for: .milliseconds(200)) { try await message(house, 1)["body"] }
-    let body = try await message(house, 1)["body"]
-    #expect(body?["bytes"] == 0 && body?["fixed"]?.text?.contains("stream") == true, "\(body ?? .null)")
-    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+    let house = try await house(breakingOn: "request")
+    let (body, more) = openBody("one ")
+    let sent = try send(house, .post, "/a", body, [.contentType: "application/grpc+proto"])
+    try await continueUnread(house)
     more.finish()
     #expect(try await sent.value.text == "POST /a [] none one ")
     await house.stop()
@@ -572,16 +584,11 @@ import Testing
 
   @Test("a response that is a stream waits without being read", arguments: ["text/event-stream", "application/grpc"])
   func streamedResponse(_ type: String) async throws {
-    let (pieces, more) = AsyncStream.makeStream(of: ByteBuffer.self)
-    more.yield(ByteBuffer(string: "data: 1\n\n"))
-    let house = try await house(Body(pieces), [.contentType: type])
+    let (body, more) = openBody("data: 1\n\n")
+    let house = try await house(body, [.contentType: type])
     try await breakpoint(house, #"{"on":"response"}"#)
     let sent = try send(house)
-    try await waitForPause(house)
-    try await settled(for: .milliseconds(200)) { try await message(house, 1)["body"] }
-    let body = try await message(house, 1)["body"]
-    #expect(body?["bytes"] == 0 && body?["fixed"]?.text?.contains("stream") == true, "\(body ?? .null)")
-    #expect(try await act(house, "/api/paused/1/continue").status == 204)
+    try await continueUnread(house)
     more.finish()
     #expect(try await sent.value.text == "data: 1\n\n")
     await house.stop()
@@ -589,8 +596,7 @@ import Testing
 
   @Test("a field without a value keeps all of its values")
   func keptValues() async throws {
-    let house = try await house()
-    try await breakpoint(house, #"{"on":"request"}"#)
+    let house = try await house(breakingOn: "request")
     let name = try #require(HTTPField.Name("x-a"))
     var fields = HTTPFields()
     for value in ["1", "2"] { fields.append(HTTPField(name: name, value: value)) }
@@ -621,8 +627,7 @@ import Testing
 
   @Test("a message is not kept after its exchange has continued")
   func released() async throws {
-    let house = try await house()
-    try await breakpoint(house, #"{"on":"request"}"#)
+    let house = try await house(breakingOn: "request")
     let sent = try send(house, .post, "/a", Body("hello"))
     try await waitForPause(house)
     let rules = try #require(house.feed.actions.rules)
@@ -636,8 +641,7 @@ import Testing
 
   @Test("when memory is short, the oldest exchange continues unchanged")
   func pressure() async throws {
-    let house = try await house()
-    try await breakpoint(house, #"{"on":"request"}"#)
+    let house = try await house(breakingOn: "request")
     let sent = try send(house, .post, "/a", Body("hello"))
     try await waitForPause(house)
     let other = try send(house, .post, "/b", Body("later"))
@@ -672,8 +676,7 @@ import Testing
       (#"{"status":200}"#, "status"), (#"{"body":1}"#, "body"), (#"{"body":"[redacted]"}"#, "body"),
     ])
   func refused(_ edit: String, _ part: String) async throws {
-    let house = try await house()
-    try await breakpoint(house, #"{"on":"request"}"#)
+    let house = try await house(breakingOn: "request")
     let sent = try send(house, .post, "/a", Body("hello"))
     try await waitForPause(house)
     let answer = try await act(house, "/api/paused/1/continue", edit)
@@ -695,8 +698,7 @@ import Testing
       (#"{"status":200,"method":"GET"}"#, "method"),
     ])
   func refusedAnswer(_ text: String, _ part: String) async throws {
-    let house = try await house()
-    try await breakpoint(house, #"{"on":"request"}"#)
+    let house = try await house(breakingOn: "request")
     let sent = try send(house)
     try await waitForPause(house)
     let answer = try await act(house, "/api/paused/1/answer", text)
@@ -708,8 +710,7 @@ import Testing
 
   @Test("wrong, late and repeated decisions, and those without the token, change nothing")
   func wrongDecisions() async throws {
-    let house = try await house()
-    try await breakpoint(house, #"{"on":"request"}"#)
+    let house = try await house(breakingOn: "request")
     let sent = try send(house)
     try await waitForPause(house)
     for path in [
@@ -849,8 +850,7 @@ import Testing
 
   @Test("a breakpoint waits for the responses of stubs and fault rules, too")
   func order() async throws {
-    let house = try await house()
-    try await breakpoint(house, #"{"on":"response"}"#)
+    let house = try await house(breakingOn: "response")
     #expect(try await act(house, "/api/stubs", ####"{"text":"### GET /a\nHTTP/1.1 200\n\nstub"}"####).status == 200)
     let sent = try send(house)
     try await waitForPause(house)

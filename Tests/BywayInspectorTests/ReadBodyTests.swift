@@ -79,16 +79,20 @@ import Testing
     await #expect(throws: SourceError.self) { try await text(body.body) }
   }
 
+  private func next(_ number: borrowing Mutex<Int>) -> Int {
+    number.withLock {
+      $0 += 1
+      return $0
+    }
+  }
+
   @Test("a body that declares more than 4 MiB is not read, and one of 4 MiB is", arguments: [4 << 20, (4 << 20) + 1])
   func declared(_ length: Int) async throws {
     let asked = Mutex(0)
     let body = read(
       Body(
         AsyncStream<ByteBuffer> {
-          let number = asked.withLock { asked in
-            asked += 1
-            return asked
-          }
+          let number = next(asked)
           return number > 1 ? nil : ByteBuffer(repeating: 0x61, count: length)
         }, length: length))
     if length <= ReadBody.limit {
@@ -173,10 +177,7 @@ import Testing
     let body = read(
       Body(
         AsyncStream<ByteBuffer> {
-          let number = asked.withLock { asked in
-            asked += 1
-            return asked
-          }
+          let number = next(asked)
           if number == 1 { for await _ in gate { break } }
           return number > 3 ? nil : ByteBuffer(string: "\(number)")
         }))
