@@ -10,15 +10,14 @@ import Testing
 /// Tests one session of a gateway in virtual time.
 @Suite("A session of a gateway in virtual time") struct GatewaySessionTests {
   private let broker = VirtualBroker()
-  private let address: LinkAddress
   private let target: MQTTTarget
 
   init() throws {
-    address = try LinkAddress("mqtt://127.0.0.1/t")
-    target = try MQTTTarget(address)
+    target = try MQTTTarget(LinkAddress("mqtt://127.0.0.1/t"))
   }
 
   private final class Reports {
+    let name = SessionName.random()
     var channels: [StreamChannel] = []
     var ended: [SessionName] = []
   }
@@ -30,9 +29,9 @@ import Testing
     return connection
   }
 
-  private func session(_ name: SessionName, _ reports: Reports) -> GatewaySession {
+  private func session(_ reports: Reports) -> GatewaySession {
     GatewaySession(
-      name, sendingTo: target.topics.down(name), address: address, on: broker.loop,
+      reports.name, sendingTo: target.topics.down(reports.name), address: target.address, on: broker.loop,
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
       opened: { reports.channels.append($0) }, ended: { reports.ended.append($0) })
   }
@@ -60,47 +59,14 @@ import Testing
     while dialer.nextEvent() != nil {}
   }
 
-  @Test("a session that is dropped is not reported, opens no more, and leaves nothing")
-  func drop() {
-    let (name, reports) = (SessionName.random(), Reports())
+  /// Uses a session and its connection, and checks that nothing refers to them two minutes later.
+  private func expectNoneLeft(_ reports: Reports, _ use: (GatewaySession, BrokerConnection) throws -> Void) rethrows {
     weak var weakSession: GatewaySession?
     weak var weakConnection: BrokerConnection?
     do {
-      let (session, connection) = (session(name, reports), connection())
+      let (session, connection) = (session(reports), connection())
       (weakSession, weakConnection) = (session, connection)
-      session.attach(to: connection)
-      session.receive([1, 2, 3])
-      broker.advance()
-      session.drop()
-      broker.advance()
-      var dialer = SessionLayer.dialer(at: broker.loop.now)
-      opened(session, connection, &dialer)
-      #expect(reports.channels.isEmpty && reports.ended.isEmpty && !session.isOpen)
-      connection.close()
-      broker.advance()
-    }
-    broker.advance(120_000)
-    #expect(weakSession == nil && weakConnection == nil)
-  }
-
-  @Test("a user that falls silent ends the session with an error, and nothing is left of it")
-  func silence() throws {
-    let (name, reports) = (SessionName.random(), Reports())
-    weak var weakSession: GatewaySession?
-    weak var weakConnection: BrokerConnection?
-    do {
-      let (session, connection) = (session(name, reports), connection())
-      (weakSession, weakConnection) = (session, connection)
-      var dialer = SessionLayer.dialer(at: broker.loop.now)
-      opened(session, connection, &dialer)
-      #expect(session.isOpen && reports.channels.count == 1)
-      let channel = try #require(reports.channels.first)
-      channel.activate()
-      let record = try ChannelRecord.add(to: channel)
-      broker.advance(180_000)
-      #expect(record.errors.count == 1 && record.isEnded && reports.ended == [name])
-      #expect(
-        record.errors.first?.contains("said nothing for too long: check that it runs and reaches the broker") == true)
+      try use(session, connection)
       connection.close()
       broker.advance()
     }
@@ -109,10 +75,42 @@ import Testing
     #expect(weakSession == nil && weakConnection == nil)
   }
 
+  @Test("a session that is dropped is not reported, opens no more, and leaves nothing")
+  func drop() {
+    let reports = Reports()
+    expectNoneLeft(reports) { session, connection in
+      session.attach(to: connection)
+      session.receive([1, 2, 3])
+      broker.advance()
+      session.drop()
+      broker.advance()
+      var dialer = SessionLayer.dialer(at: broker.loop.now)
+      opened(session, connection, &dialer)
+      #expect(reports.channels.isEmpty && reports.ended.isEmpty && !session.isOpen)
+    }
+  }
+
+  @Test("a user that falls silent ends the session with an error, and nothing is left of it")
+  func silence() throws {
+    let reports = Reports()
+    try expectNoneLeft(reports) { session, connection in
+      var dialer = SessionLayer.dialer(at: broker.loop.now)
+      opened(session, connection, &dialer)
+      #expect(session.isOpen && reports.channels.count == 1)
+      let channel = try #require(reports.channels.first)
+      channel.activate()
+      let record = try ChannelRecord.add(to: channel)
+      broker.advance(180_000)
+      #expect(record.errors.count == 1 && record.isEnded && reports.ended == [reports.name])
+      #expect(
+        record.errors.first?.contains("said nothing for too long: check that it runs and reaches the broker") == true)
+    }
+  }
+
   @Test("a session waits while the broker is lost, and continues over another connection")
   func detach() throws {
-    let (name, reports) = (SessionName.random(), Reports())
-    let (session, first) = (session(name, reports), connection())
+    let reports = Reports()
+    let (session, first) = (session(reports), connection())
     var dialer = SessionLayer.dialer(at: broker.loop.now)
     opened(session, first, &dialer)
     let channel = try #require(reports.channels.first)

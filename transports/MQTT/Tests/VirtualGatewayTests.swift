@@ -10,12 +10,10 @@ import Testing
 @Suite("A gateway at a broker in virtual time") struct VirtualGatewayTests {
   private let broker = VirtualBroker()
   private let log = LogRecord()
-  private let address: LinkAddress
   private let target: MQTTTarget
 
   init() throws {
-    address = try LinkAddress("mqtt://127.0.0.1/t")
-    target = try MQTTTarget(address)
+    target = try MQTTTarget(LinkAddress("mqtt://127.0.0.1/t"))
   }
 
   private func gateway(connections: Int = .max) throws -> GatewayListener {
@@ -149,7 +147,8 @@ import Testing
     for _ in 0..<3 { broker.publish(Presence.present(.random()).payload, to: "t/gateway") }
     broker.advance(9999)
     func warnings() -> [String] { log.all.filter { $0.hasPrefix("warning") } }
-    let words = "warning Another gateway announces itself at the same topic: stop one of them link=\(address) times="
+    let words =
+      "warning Another gateway announces itself at the same topic: stop one of them link=\(target.address) times="
     #expect(warnings() == ["\(words)1"])
     broker.advance(1)
     broker.publish(Presence.present(.random()).payload, to: "t/gateway")
@@ -219,16 +218,16 @@ import Testing
     #expect(
       log.all.contains {
         $0.hasPrefix(
-          "warning The broker is not reached; the gateway waits for it link=\(address) reason=Nothing listens")
+          "warning The broker is not reached; the gateway waits for it link=\(target.address) reason=Nothing listens")
       })
     broker.advance(10_000)
     #expect(listener.unavailableReason?.contains("Nothing listens") == true && listener.pause != ReconnectPause())
     #expect((6...12).contains(broker.attempts.count) && broker.attempts.last?.limit == .seconds(10))
-    #expect(log.all.contains { $0.hasPrefix("debug The broker is not reached link=\(address) reason=Nothing") })
+    #expect(log.all.contains { $0.hasPrefix("debug The broker is not reached link=\(target.address) reason=Nothing") })
     broker.isUp = true
     broker.advance(2000)
     #expect(listener.unavailableReason == nil && listener.pause == ReconnectPause() && announcements.count == 1)
-    #expect(log.all.contains("notice The broker is reached again link=\(address)"))
+    #expect(log.all.contains("notice The broker is reached again link=\(target.address)"))
     finish(listener)
   }
 
@@ -242,7 +241,8 @@ import Testing
     broker.restart(isUp: false)
     #expect(
       log.all.contains {
-        $0.hasPrefix("notice The broker is lost; the sessions wait for it link=\(address) reason=The broker 127.0.0.1")
+        $0.hasPrefix(
+          "notice The broker is lost; the sessions wait for it link=\(target.address) reason=The broker 127.0.0.1")
       })
     #expect(log.all.contains { $0.hasPrefix("notice Line lost; the session waits for it") })
     #expect(listener.unavailableReason?.contains("ended the connection (gone)") == true)
@@ -348,7 +348,7 @@ import Testing
     for name in names { broker.publish([1, 2, 3], to: target.topics.up(name)) }
     broker.advance()
     let refusals = { [log] in log.all.filter { $0.contains("A session was refused") } }
-    let words = "warning A session was refused link=\(address) reason=too many sessions begin at once times="
+    let words = "warning A session was refused link=\(target.address) reason=too many sessions begin at once times="
     #expect(refusals() == ["\(words)1"])
     broker.advance(9999)
     broker.publish([1, 2, 3], to: target.topics.up(names[65]))
