@@ -30,95 +30,45 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
     }
   }
 
-  static let tcp = TransportSubject(testDescription: "tcp") { body in
-    let silent = try SilentPort()
-    let refusing = try UnusedPort()
-    var kit = TransportCompatibility(TCPTransport(), farEnd: .listener { try LinkAddress("tcp://127.0.0.1:0") })
-    kit.refusing = try LinkAddress("tcp://127.0.0.1:\(refusing.port)")
-    kit.silent = try LinkAddress("tcp://127.0.0.1:\(silent.port)")
-    try await body(kit)
-    withExtendedLifetime((silent, refusing)) {}
+  static let tcp = network("tcp", TCPTransport())
+  static let tls = network("tls", TLSTransport(), isSecure: true)
+  static let ws = network("ws", WebSocketTransport(over: TCPTransport()), "/byway")
+  static let wss = network("wss", WebSocketTransport(over: TLSTransport()), "/byway", isSecure: true)
+
+  /// A transport over TCP on loopback.
+  private static func network(
+    _ scheme: String, _ transport: any Transport, _ path: String = "", isSecure: Bool = false
+  ) -> TransportSubject {
+    TransportSubject(testDescription: scheme) { body in
+      let certificates = isSecure ? try await Certificates() : nil
+      let own = certificates.map { "?ca=\($0.authority)&\($0.server.options)" } ?? ""
+      var kit = TransportCompatibility(
+        transport, farEnd: .listener { try LinkAddress("\(scheme)://127.0.0.1:0\(path)\(own)") })
+      try await kit.withDeadPorts(scheme, path, certificates, body)
+    }
   }
 
-  static let tls = TransportSubject(testDescription: "tls") { body in
-    let authority = try await Certificates()
-    let silent = try SilentPort()
-    let refusing = try UnusedPort()
-    let keys = "ca=\(authority.authority)&\(authority.client.options)"
-    var kit = TransportCompatibility(
-      TLSTransport(),
-      farEnd: .listener { try LinkAddress("tls://127.0.0.1:0?ca=\(authority.authority)&\(authority.server.options)") })
-    kit.dialOptions = keys
-    kit.refusing = try LinkAddress("tls://127.0.0.1:\(refusing.port)?\(keys)")
-    kit.silent = try LinkAddress("tls://127.0.0.1:\(silent.port)?\(keys)")
-    try await body(kit)
-    withExtendedLifetime((authority, silent, refusing)) {}
-  }
+  static let mqtt = broker("mqtt", MQTTTransport())
+  static let mqtts = broker("mqtts", MQTTTransport(isSecure: true), isSecure: true)
 
-  static let ws = TransportSubject(testDescription: "ws") { body in
-    let silent = try SilentPort()
-    let refusing = try UnusedPort()
-    var kit = TransportCompatibility(
-      WebSocketTransport(over: TCPTransport()), farEnd: .listener { try LinkAddress("ws://127.0.0.1:0/byway") })
-    kit.refusing = try LinkAddress("ws://127.0.0.1:\(refusing.port)/byway")
-    kit.silent = try LinkAddress("ws://127.0.0.1:\(silent.port)/byway")
-    try await body(kit)
-    withExtendedLifetime((silent, refusing)) {}
-  }
-
-  static let wss = TransportSubject(testDescription: "wss") { body in
-    let authority = try await Certificates()
-    let silent = try SilentPort()
-    let refusing = try UnusedPort()
-    let keys = "ca=\(authority.authority)&\(authority.client.options)"
-    var kit = TransportCompatibility(
-      WebSocketTransport(over: TLSTransport()),
-      farEnd: .listener {
-        try LinkAddress("wss://127.0.0.1:0/byway?ca=\(authority.authority)&\(authority.server.options)")
-      })
-    kit.dialOptions = keys
-    kit.refusing = try LinkAddress("wss://127.0.0.1:\(refusing.port)/byway?\(keys)")
-    kit.silent = try LinkAddress("wss://127.0.0.1:\(silent.port)/byway?\(keys)")
-    try await body(kit)
-    withExtendedLifetime((authority, silent, refusing)) {}
-  }
-
-  static let mqtt = TransportSubject(testDescription: "mqtt") { body in
-    let broker = try await MosquittoServer(in: TemporaryFolder())
-    let silent = try SilentPort()
-    let refusing = try UnusedPort()
-    var kit = TransportCompatibility(
-      MQTTTransport(),
-      // A new topic for each check, so that a session meant for one listener does not reach its successor.
-      farEnd: .listener { try LinkAddress("mqtt://127.0.0.1:\(broker.port)/kit/\(UInt32.random(in: 0 ... .max))") })
-    kit.refusing = try LinkAddress("mqtt://127.0.0.1:\(refusing.port)/kit")
-    kit.silent = try LinkAddress("mqtt://127.0.0.1:\(silent.port)/kit")
-    kit.bulkByteCount = 1 << 23
-    kit.linksAtOnce = 16
-    kit.stepLimit = .seconds(30)
-    try await body(kit)
-    await broker.stop()
-    withExtendedLifetime((silent, refusing)) {}
-  }
-
-  static let mqtts = TransportSubject(testDescription: "mqtts") { body in
-    let certificates = try await Certificates()
-    let broker = try await MosquittoServer(in: TemporaryFolder(), certificates: certificates)
-    let silent = try SilentPort()
-    let refusing = try UnusedPort()
-    let keys = "ca=\(certificates.authority)&\(certificates.client.options)"
-    let port = broker.securePort ?? 0
-    var kit = TransportCompatibility(
-      MQTTTransport(isSecure: true),
-      farEnd: .listener { try LinkAddress("mqtts://127.0.0.1:\(port)/kit/\(UInt32.random(in: 0 ... .max))?\(keys)") })
-    kit.refusing = try LinkAddress("mqtts://127.0.0.1:\(refusing.port)/kit?\(keys)")
-    kit.silent = try LinkAddress("mqtts://127.0.0.1:\(silent.port)/kit?\(keys)")
-    kit.bulkByteCount = 1 << 23
-    kit.linksAtOnce = 16
-    kit.stepLimit = .seconds(30)
-    try await body(kit)
-    await broker.stop()
-    withExtendedLifetime((certificates, silent, refusing)) {}
+  private static func broker(_ scheme: String, _ transport: MQTTTransport, isSecure: Bool = false) -> TransportSubject {
+    TransportSubject(testDescription: scheme) { body in
+      let certificates = isSecure ? try await Certificates() : nil
+      let broker = try await MosquittoServer(in: TemporaryFolder(), certificates: certificates)
+      let port = isSecure ? broker.securePort ?? 0 : broker.port
+      let keys = certificates.map { "?ca=\($0.authority)&\($0.client.options)" } ?? ""
+      var kit = TransportCompatibility(
+        transport,
+        // A new topic for each check, so that a session meant for one listener does not reach its successor.
+        farEnd: .listener {
+          try LinkAddress("\(scheme)://127.0.0.1:\(port)/kit/\(UInt32.random(in: 0 ... .max))\(keys)")
+        })
+      kit.bulkByteCount = 1 << 23
+      kit.linksAtOnce = 16
+      kit.stepLimit = .seconds(30)
+      try await kit.withDeadPorts(scheme, "/kit", certificates, body)
+      await broker.stop()
+    }
   }
 
   static let loopback = TransportSubject(testDescription: "loopback") { body in
@@ -207,5 +157,23 @@ struct TransportSubject: Sendable, CustomTestStringConvertible {
     kit.bulkByteCount = 1 << 26
     try await body(kit)
     await server.stop()
+  }
+}
+
+extension TransportCompatibility {
+  /// Runs the kit with two ports of loopback to dial: one refuses connections, one is silent.
+  fileprivate mutating func withDeadPorts(
+    _ scheme: String, _ path: String, _ certificates: Certificates?,
+    _ body: (TransportCompatibility) async throws -> Void
+  ) async throws {
+    let silent = try SilentPort()
+    let unused = try UnusedPort()
+    let keys = certificates.map { "ca=\($0.authority)&\($0.client.options)" }
+    if let keys { dialOptions = keys }
+    let more = path + (keys.map { "?\($0)" } ?? "")
+    refusing = try LinkAddress("\(scheme)://127.0.0.1:\(unused.port)\(more)")
+    self.silent = try LinkAddress("\(scheme)://127.0.0.1:\(silent.port)\(more)")
+    try await body(self)
+    withExtendedLifetime((silent, unused, certificates)) {}
   }
 }
