@@ -91,27 +91,28 @@ import Testing
     #expect(stop.cut == 0)
   }
 
+  /// Stops, which takes the drain time and no longer.
+  private func stopAfterDrainTime(cutting count: Int) throws {
+    let stop = stop()
+    try rig.run(for: .seconds(40)) { stop.isOver }
+    let duration = try #require(stop.duration)
+    #expect(duration >= .seconds(10) && duration < .milliseconds(10_050))
+    #expect(stop.cut == count)
+  }
+
   @Test("a running request on an interrupted line gets the drain time and no more", arguments: [false, true])
   func running(_ isSilent: Bool) throws {
     line.answer = .answers(after: .seconds(60))
     let response = begin()
     try rig.run(for: .seconds(1))
     if isSilent { rig.isSilent = true } else { try rig.unplug() }
-    let stop = stop()
-    try rig.run(for: .seconds(40)) { stop.isOver }
-    let duration = try #require(stop.duration)
-    #expect(duration >= .seconds(10) && duration < .milliseconds(10_050))
-    #expect(stop.cut == 1)
+    try stopAfterDrainTime(cutting: 1)
     response.cancel()
   }
 
   @Test("a session that is closing when the drain time ends is aborted") func closing() throws {
     let response = try beginLostResponse()
-    let stop = stop()
-    try rig.run(for: .seconds(40)) { stop.isOver }
-    let duration = try #require(stop.duration)
-    #expect(duration >= .seconds(10) && duration < .milliseconds(10_050))
-    #expect(stop.cut == 0)
+    try stopAfterDrainTime(cutting: 0)
     response.cancel()
   }
 
