@@ -148,9 +148,9 @@ class Box:
             check("FTDI: unplugged in the middle of a download and 20 requests, all complete, none twice",
                   disturbances.survives_replug, proxy, self.machine, gateway, self.folder, RANDOM, SERIAL)
             check("FTDI: unplugged in the middle of an upload, it completes",
-                  disturbances.survives_replug_of_upload, proxy, self.machine, self.upload, RANDOM, SERIAL)
+                  disturbances.survives_replug_of_upload, proxy, self.machine, gateway, self.upload, RANDOM, SERIAL)
             check("FTDI: unplugged while idle, the next request is answered",
-                  disturbances.answers_after_idle_replug, proxy, self.machine, initramfs.PAGE, SERIAL)
+                  disturbances.answers_after_idle_replug, proxy, self.machine, gateway, initramfs.PAGE, SERIAL)
         check("FTDI: the gateway stops when told, and leaves the port as it was",
               ports.is_restored, shell, gateway, "/dev/ttyUSB1")
 

@@ -54,9 +54,12 @@ def is_limited(shell, random):
 
 
 def survives_outage(shell, random):
-    outage = f"sleep 3; ip link set {INTERFACE} down; sleep 1; ip link set {INTERFACE} up"
-    shell.run(f"({outage}) >/dev/null 2>&1 &")
-    expect(download(shell, CLIENT, random) > 4, "it ended before the outage")
+    wait = "until [ $(wc -c </tmp/can) -gt 10000 ]; do sleep 0.02; done"
+    # Real time: the length of the outage.
+    outage = f"{wait}; ip link set {INTERFACE} down; sleep 1; ip link set {INTERFACE} up; echo over"
+    shell.run(f">/tmp/can; ({outage}) >/tmp/outage 2>&1 &")
+    download(shell, CLIENT, random)
+    expect("over" in shell.run("cat /tmp/outage"), "it ended before the outage")
 
 
 def outlives_gateway(shell, gateway, page):

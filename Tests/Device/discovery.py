@@ -10,6 +10,7 @@ from threading import Thread
 from guest import wait_for
 from host import stop
 from report import expect
+from waiting import until
 
 PORT = 8080
 LOG = "/tmp/discovery.log"
@@ -75,14 +76,12 @@ class Discovering:
 
     def wait_for(self, name, state):
         """Waits until the list has a device with that name and state. Returns it and the elapsed seconds."""
+        def device():
+            device = self.devices().get(name)
+            return device if device and (device["state"] == "away") == (state == "away") else None
+
         begin = time.monotonic()
-        while True:
-            devices = self.devices()
-            device = devices.get(name)
-            if device and (device["state"] == "away") == (state == "away"):
-                return device, time.monotonic() - begin
-            expect(time.monotonic() - begin < SECONDS, f"{name} is not {state}: {devices}")
-            time.sleep(0.2)
+        return until(device, SECONDS, lambda: f"{name} is not {state}: {self.devices()}"), time.monotonic() - begin
 
 
 def is_listed(proxy):
@@ -94,10 +93,7 @@ def is_listed(proxy):
 def lists_by_strings(proxy):
     """A device without an answer is named after its adapter, and built-in ports are not listed."""
     name = re.compile("qemu-usb-serial.*")
-    deadline = time.monotonic() + SECONDS
-    while not any(map(name.fullmatch, proxy.devices())):
-        expect(time.monotonic() < deadline, f"it is not listed: {proxy.devices()}")
-        time.sleep(0.2)
+    until(lambda: any(map(name.fullmatch, proxy.devices())), SECONDS, lambda: f"it is not listed: {proxy.devices()}")
     links = [link for device in proxy.devices().values() for link in device["links"]]
     expect(not any("ttyS" in link for link in links), f"a 16550 is listed: {links}")
 

@@ -1,5 +1,5 @@
 """Gateways in the device, each on one link, in front of the device's web server."""
-import time
+from waiting import until
 
 ORIGIN = "http://127.0.0.1:80"
 # The WebSocket server.
@@ -32,16 +32,18 @@ class Gateway:
 
 def wait_for(shell, command, seconds):
     """Repeats a command in the device until it succeeds, and returns its output."""
-    deadline = time.monotonic() + seconds
-    while True:
+    failure = None
+
+    def output():
+        nonlocal failure
         try:
-            return shell.run(command)
+            return [shell.run(command)]
         except TimeoutError:
             raise
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-        time.sleep(0.1)
+        except OSError as error:
+            failure = error
+
+    return until(output, seconds, lambda: str(failure))[0]
 
 
 def settings(shell, device):

@@ -1,7 +1,8 @@
 """This machine's end of a line: a byway proxy, and curl as its client."""
 import re
 import subprocess
-import time
+
+from waiting import until
 
 READY = re.compile(r"proxy ready on (http://\S+)")
 
@@ -21,18 +22,18 @@ class Proxy:
                 [byway, "proxy", "--link", link, "--listen", "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=file,
                 stderr=file)
         try:
-            self.address = self.wait_until_ready(time.monotonic() + 10)
+            self.address = self.wait_until_ready()
         except BaseException:
             self.stop()
             raise
 
-    def wait_until_ready(self, deadline):
-        while time.monotonic() < deadline and self.process.poll() is None:
-            ready = READY.search(self.text())
-            if ready:
-                return ready[1].rstrip("/")
-            time.sleep(0.02)
-        raise OSError(f"the proxy does not start: {self.text()}")
+    def wait_until_ready(self):
+        def ready():
+            if self.process.poll() is not None:
+                raise OSError(f"the proxy has ended: {self.text()}")
+            return READY.search(self.text())
+
+        return until(ready, 10, lambda: f"the proxy does not start: {self.text()}")[1].rstrip("/")
 
     def text(self):
         return self.path.read_text(errors="replace")

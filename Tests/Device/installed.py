@@ -121,8 +121,9 @@ class Installed:
     def reloads(self):
         expect(self.status("--header 'Host: hall.example'") == "421", "another name is answered for before the reload")
         before = self.process()
-        self.shell.run(f"curl -sS -o /tmp/large {URL}large >/tmp/curl 2>&1 & echo $! >/tmp/transfer; sleep 1")
-        self.shell.run(f"echo 'name = hall.example' >>/etc/byway/{SERIAL}.conf && systemctl reload {PROXY}", SECONDS)
+        self.shell.run(f"rm -f /tmp/large; curl -sS --no-buffer -o /tmp/large {URL}large >/tmp/curl 2>&1 & echo $! >/tmp/transfer")
+        wait_for(self.shell, "test -s /tmp/large", SECONDS)
+        self.shell.run(f"kill -0 $(cat /tmp/transfer) && echo 'name = hall.example' >>/etc/byway/{SERIAL}.conf && systemctl reload {PROXY}", SECONDS)
         wait_for(self.shell, f"journalctl -q -u {PROXY} | grep Reloaded", SECONDS)
         expect(self.status("--header 'Host: hall.example'") == "200", "the new name is not answered for")
         wait_for(self.shell, "! kill -0 $(cat /tmp/transfer) 2>/dev/null", SECONDS)
@@ -162,7 +163,7 @@ class Installed:
             f">/etc/systemd/system/{PROXY}.d/soon.conf && systemctl daemon-reload && systemctl restart {PROXY}", SECONDS)
         self.wait_for_page()
         before = self.process()
-        # Longer than the watchdog's timeout: the daemon survives because it sends notifications.
+        # Real time: longer than the watchdog's timeout. The daemon survives because it sends notifications.
         time.sleep(8)
         expect(self.process() == before, "the watchdog has ended one that lives")
         self.shell.run(f"kill -STOP {before}")

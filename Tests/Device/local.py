@@ -4,6 +4,7 @@ import time
 
 from guest import wait_for
 from report import expect
+from waiting import until
 
 UNIT = "byway-proxy@local.service"
 URL = "http://localhost:8080/"
@@ -61,10 +62,7 @@ def has_page(shell, name, page):
 
 def wait_until(shell, is_so):
     """Waits for the states of the listed devices."""
-    deadline = time.monotonic() + LONG
-    while not is_so(states := devices(shell)):
-        expect(time.monotonic() < deadline, f"devices: {states}")
-        time.sleep(0.1)
+    until(lambda: is_so(devices(shell)), LONG, lambda: f"devices: {devices(shell)}")
 
 
 def devices(shell):

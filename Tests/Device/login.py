@@ -17,6 +17,7 @@ def getty(shell, device):
     """A getty that starts again after each session, as init would start it."""
     shell.run(f"mkdir -p /etc /root; echo '{USER}:{HASH}:0:0::/root:/bin/sh' >/etc/passwd; echo root:x:0: >/etc/group")
     name = device.removeprefix("/dev/")
+    # Real time: a pause as init would make.
     loop = f"while :; do setsid getty -L 115200 {name} vt100; sleep 0.2; done"
     process = shell.run(f"sh -c '{loop}' </dev/null >/dev/null 2>&1 & echo $!").strip()
     try:
@@ -46,6 +47,7 @@ def requests(byway, line, page):
 
 def survives_kernel_log(byway, line, shell, page):
     """Requests a page while the kernel writes to the console, which is this port."""
+    # Real time: the messages come during the whole request.
     shell.run("dmesg -n 8; (for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo \"message $i\" >/dev/kmsg; sleep 0.1; done) >/dev/null 2>&1 &")
     try:
         answer = run(byway, "request", "--link", link(line), "/")

@@ -9,6 +9,7 @@ import time
 
 from qmp import Monitor
 from shell import Shell
+from waiting import until
 
 PROGRAM = "qemu-system-x86_64"
 # Long enough for a loaded machine; an idle one takes 7 s.
@@ -105,6 +106,7 @@ def held(terminal):
     descriptor = os.open(terminal, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     try:
         termios.tcflow(descriptor, termios.TCOOFF)
+        # Real time: a pseudo-terminal does not tell when its other end has read what was sent.
         time.sleep(0.05)
         yield
     finally:
@@ -113,8 +115,9 @@ def held(terminal):
 
 
 def wait_for(paths, process):
-    deadline = time.monotonic() + STEP_SECONDS
-    while not all(map(pathlib.Path.exists, paths)):
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise OSError("QEMU does not start")
-        time.sleep(0.02)
+    def are_there():
+        if process.poll() is not None:
+            raise OSError(f"QEMU has ended with status {process.returncode}")
+        return all(map(pathlib.Path.exists, paths))
+
+    until(are_there, STEP_SECONDS, "QEMU does not start")

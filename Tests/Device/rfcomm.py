@@ -41,7 +41,7 @@ def finds_off(shell):
 
 
 def manage(shell, number, setting):
-    # It ends with its input.
+    # Real time: it ends with its input, and then says nothing more.
     text = shell.run(f"sleep 0.2 | btmgmt --index {number} {setting}", 20)
     expect("failed" not in text, f"{setting}: {text}")
 
@@ -130,6 +130,7 @@ def outlives_client(shell, page):
 
 def survives_silence(shell, digest):
     """Stops the emulation of both radios for a moment."""
+    # Real time: the length of the silence.
     interrupted(shell, "kill -STOP $(cat /tmp/btvirt.pid); sleep 1; kill -CONT $(cat /tmp/btvirt.pid)")
     expect_digest(shell, digest)
 

@@ -14,11 +14,13 @@ import subprocess
 import sys
 import tempfile
 
-from box import Box
-from installed import Installed
-from report import GivenUp, Report
-
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "Support"))
+
+from box import Box  # noqa: E402
+from installed import Installed  # noqa: E402
+from report import GivenUp, Report  # noqa: E402
+
 KERNEL = HERE.parent.parent / ".build" / "kernel"
 # The cache of disks.
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "byway"

@@ -47,6 +47,7 @@ def survives_replug(shell, gateway, digest):
     before = lost(shell, gateway)
     binding = f"{GADGETS}/{NAME}/UDC"
     wait = "until [ $(wc -c </tmp/usb.part) -gt 1000000 ]; do sleep 0.02; done"
+    # Real time: the time without a cable.
     unplug = f"{wait}; echo >{binding}; sleep 1; echo {CONTROLLER} >{binding}"
     shell.run(f"rm -f /tmp/usb; >/tmp/usb.part; ({unplug}) >/tmp/unplug.log 2>&1 &")
     request(shell, "http://localhost/large", "-o /tmp/usb")

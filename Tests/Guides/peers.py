@@ -10,8 +10,9 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import urllib.request
+
+from waiting import until
 
 PATIENCE = 20
 
@@ -35,12 +36,12 @@ def program(name, package):
 
 def wait_for(url, is_met):
     """Asks for a page until it is as expected. Does nothing if that takes too long: the next command of the guide will fail."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
+    def holds():
         with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
-            if is_met(answer.read().decode()):
-                return
-        time.sleep(0.05)
+            return is_met(answer.read().decode())
+
+    with contextlib.suppress(TimeoutError):
+        until(holds, PATIENCE, "")
 
 
 class Peer:

@@ -230,7 +230,8 @@ async def killed(byway, language, command, policy):
             await soon(lambda: len(answers) > count + 20, "no load")
             end(rig.plugin_pid())
             await rig.restart_plugin()
-            await asyncio.sleep(0.2)
+            restarted = len(answers)
+            await soon(lambda: len(answers) > restarted + 20, "no load after the restart")
         running = False
         await asyncio.gather(*clients)
         assert len(broken) <= 16, len(broken)
@@ -242,9 +243,7 @@ async def killed(byway, language, command, policy):
         async def recovered():
             return (await rig.get("/page")).text.startswith("<p>Hello</p><p>Page")
 
-        async with asyncio.timeout(DEADLINE):
-            while not await recovered():
-                await asyncio.sleep(0.05)
+        await soon(recovered, "the plugin does not see pages again")
 
 
 async def long_body(byway, language, command, size=1 << 30):
@@ -310,9 +309,11 @@ async def reload(byway):
             rig.origin.events.put_nowait(b"one")
             answer = await running.head()
             addon.write_text(text.replace("VERSION", "2"))
-            async with asyncio.timeout(DEADLINE):
-                while (await rig.get("/text"))["x-version"] != "2":
-                    await asyncio.sleep(0.1)
+
+            async def is_new():
+                return (await rig.get("/text"))["x-version"] == "2"
+
+            await soon(is_new, "the new version does not serve")
             rig.origin.events.put_nowait(b"two")
             rig.origin.events.put_nowait(None)
             assert await answer.body.read() == b"onetwo" and answer["x-version"] == "1"

@@ -3,12 +3,14 @@ import asyncio
 import base64
 import contextlib
 import hashlib
+import inspect
 import json
 import os
 import pathlib
 import signal
 import socket
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEADLINE = 20
@@ -22,24 +24,28 @@ def numbered(position, count):
 
 
 async def soon(condition, what, seconds=DEADLINE):
-    """Waits until the condition holds."""
-    async with asyncio.timeout(seconds):
-        while not condition():
-            await asyncio.sleep(0.01)
-    assert condition(), what
+    """Waits until the condition holds, which may be a coroutine."""
+    deadline = time.monotonic() + seconds
+    while True:
+        holds = condition()
+        if await holds if inspect.isawaitable(holds) else holds:
+            return
+        assert time.monotonic() < deadline, what
+        await asyncio.sleep(0.01)
 
 
 async def listens(path, process):
     """Waits until a program accepts connections on a Unix socket. The socket is there a moment earlier."""
-    async with asyncio.timeout(DEADLINE):
-        while True:
-            try:
-                _, writer = await asyncio.open_unix_connection(str(path))
-                writer.close()
-                return
-            except OSError:
-                assert process.returncode is None, "the program has ended"
-                await asyncio.sleep(0.01)
+    async def accepts():
+        try:
+            _, writer = await asyncio.open_unix_connection(str(path))
+        except OSError:
+            assert process.returncode is None, "the program has ended"
+            return False
+        writer.close()
+        return True
+
+    await soon(accepts, f"{path} accepts no connection")
 
 
 # ---- HTTP/1.1
@@ -116,14 +122,16 @@ class Exchange:
     async def __aenter__(self):
         connection = socket.socket(socket.AF_UNIX)
         connection.setblocking(False)
-        async with asyncio.timeout(DEADLINE):
-            while True:
-                try:
-                    connection.connect(self.socket)
-                    break
-                except BlockingIOError:
-                    # The queue of connections that wait to be accepted is full. asyncio would take this for a connection.
-                    await asyncio.sleep(0.01)
+
+        def connects():
+            try:
+                connection.connect(self.socket)
+            except BlockingIOError:
+                # The queue of connections that wait to be accepted is full. asyncio would take this for a connection.
+                return False
+            return True
+
+        await soon(connects, "the queue of connections stays full")
         self.reader, self.writer = await asyncio.open_unix_connection(sock=connection, limit=1 << 20)
         return self
 

@@ -155,6 +155,7 @@ async def websocket_text(make):
                 (b"\x81\x7e\x00\xc8" + b"x" * 195 + b"Hello", b"\x81\x7f" + (202).to_bytes(8, "big") + b"x" * 195 + b"Goodday")):
             exchange.writer.write(sent[:1])
             await exchange.writer.drain()
+            # Real time: the plugin is to read the first byte alone, and nothing tells when it has.
             await asyncio.sleep(0.01)
             exchange.writer.write(sent[1:])
             assert await exchange.reader.readexactly(len(expected)) == expected

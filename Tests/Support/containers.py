@@ -7,6 +7,7 @@
 Containers share the network of nothing and the limits of this process, so that little is asked of the machine.
 """
 
+import contextlib
 import json
 import os
 import pty
@@ -16,7 +17,8 @@ import subprocess
 import sys
 import tarfile
 import threading
-import time
+
+from waiting import until
 
 PATIENCE = 20
 
@@ -67,14 +69,19 @@ def serve(folder):
     service = subprocess.Popen(
         [*podman, "system", "service", "--time", "0", f"unix://{folder}/podman.sock"], env=environment(folder))
     signal.signal(signal.SIGTERM, lambda *_: service.terminate())
-    deadline = time.monotonic() + PATIENCE
-    while service.poll() is None and time.monotonic() < deadline:
+
+    def is_settled():
+        if service.poll() is not None:
+            return True
         try:
             socket.socket(socket.AF_UNIX).connect(f"{folder}/podman.sock")
             print("ready", flush=True)
-            break
+            return True
         except OSError:
-            time.sleep(0.05)
+            return False
+
+    with contextlib.suppress(TimeoutError):
+        until(is_settled, PATIENCE, "")
     code = service.wait()
     end_monitors(folder)
     sys.exit(0 if code in (0, -signal.SIGTERM) else 1)
@@ -150,6 +157,7 @@ def use(folder, path):
             answers[f"{name} {what}"] = answer
 
         # "docker run" in the background: the next commands run in its container.
+        # Real time: the output comes in pieces.
         code, container = run([*client, "run", "-d", "box", "sh", "-c", "while sleep 0.1; do echo tick; done"], "", env)
         container = container.strip()
         record("run", run([*client, "run", "--rm", "box", "echo", "hello"], "", env))

@@ -15,7 +15,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
+
+from waiting import until
 
 PATIENCE = 20
 ADDRESS = "192.0.2.7"
@@ -60,7 +61,7 @@ def run(folder, parts, command):
     os.environ["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={bus}"
     log = open(folder / "log", "w")
     start(parts, log, "dbus-daemon", f"--config-file={folder / 'bus.conf'}", "--nofork", "--nopidfile")
-    wait_until("there is no D-Bus", bus.exists)
+    until(bus.exists, PATIENCE, "there is no D-Bus")
     program = start(parts, log, *command)
     report = {}
     daemon = start_avahi(parts, log, folder)
@@ -103,12 +104,15 @@ def end(process):
 
 def services(wanted):
     """Waits until something is published, or until nothing is any more, and returns the list."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        found = browse("_http._tcp") + browse("_https._tcp")
-        if bool(found) == wanted or time.monotonic() > deadline:
-            return sorted(found, key=lambda service: service["host"])
-        time.sleep(0.2)
+    found = []
+
+    def is_so():
+        found[:] = browse("_http._tcp") + browse("_https._tcp")
+        return bool(found) == wanted
+
+    with contextlib.suppress(TimeoutError):
+        until(is_so, PATIENCE, "")
+    return sorted(found, key=lambda service: service["host"])
 
 
 def browse(kind):
@@ -125,14 +129,6 @@ def unescaped(text):
     parts = text.split("\\")
     data = parts[0].encode() + b"".join(bytes([int(part[:3])]) + part[3:].encode() for part in parts[1:])
     return data.decode(errors="replace")
-
-
-def wait_until(failure, condition):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(failure)
-        time.sleep(0.02)
 
 
 main()

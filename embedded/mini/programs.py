@@ -4,41 +4,36 @@ import pathlib
 import platform
 import re
 import subprocess
+import sys
 import threading
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "Tests/Support"))
+from waiting import until  # noqa: E402
+
 EMULATORS = {"x86_64": "qemu-x86_64-static", "aarch64": "qemu-aarch64-static", "arm": "qemu-arm-static", "riscv64": "qemu-riscv64-static"}
 ARCHITECTURES = ["x86_64-linux-gnu", "aarch64-linux-gnu", "arm-linux-gnueabihf", "riscv64-linux-gnu"]
 
 
-def program(architecture):
-    return HERE / "build" / architecture / "byway-mini"
+def program(architecture, name="byway-mini"):
+    return HERE / "build" / architecture / name
 
 
 def is_native(architecture):
     return architecture.split("-")[0] == platform.machine()
 
 
-def command(architecture):
+def command(architecture, name="byway-mini"):
     emulator = [] if is_native(architecture) else [EMULATORS[architecture.split("-")[0]]]
-    return [*emulator, str(program(architecture))]
-
-
-def until(condition, seconds, what):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(what)
-        time.sleep(0.01)
+    return [*emulator, str(program(architecture, name))]
 
 
 class Mini:
     """A running byway-mini. The block begins when it is ready, and ends it."""
 
-    def __init__(self, architecture, link, target, *options, inherited=()):
+    def __init__(self, architecture, link, target, *options, inherited=(), name="byway-mini"):
         self.native, self.lines, self.address, self.inherited = is_native(architecture), [], None, inherited
-        self.arguments = [*command(architecture), "--link", link, "--to", target, *options]
+        self.arguments = [*command(architecture, name), "--link", link, "--to", target, *options]
 
     def __enter__(self):
         self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,

@@ -356,6 +356,7 @@ def main(role, path):
             device = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
         except OSError:
             end.tick()
+            # Real time: the device may come back at any time, and timers go on.
             time.sleep(0.05)
             continue
         try:

@@ -125,7 +125,7 @@ describe("a line", { concurrency: 3 }, () => {
         const response = await device.fetch("/bytes?200000");
         rig.tell(cut);
         if (isGone) await until(() => device.status.line === "down" && !existsSync(rig.b), "the line is down");
-        else await delay(700); // The time without a line.
+        else await until(async () => (await rig.lost()) > 2000, "bytes are lost");
         rig.tell("restore");
         const body = new Uint8Array(await response.arrayBuffer());
         assert.equal(hash(body), hash(bytesFor(200000)), cut);
@@ -421,7 +421,8 @@ describe("limits", { concurrency: 3 }, () => {
       let before = -1;
       await until(async () => {
         const now = device.status.received;
-        await delay(300); // An idle time without bytes.
+        // Real time: no bytes come for so long.
+        await delay(300);
         return now > 64 << 10 && device.status.received - now < 200 && (before = now);
       }, "the device stops");
       assert.ok(before < 300000, `${before}`);

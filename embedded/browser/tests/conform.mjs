@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import program from "../../../Sources/BywayBrowserFiles/Site/byway-line.js";
-import { terminal } from "./rig.mjs";
+import { terminal, until } from "./rig.mjs";
 
 const NONE = 0;
 const PAUSE = 150; // Between sessions.
@@ -60,12 +60,8 @@ function turn() {
 }
 
 async function open() {
-  for (;;) {
-    try {
-      if (existsSync(process.argv[2])) return await terminal(process.argv[2]);
-    } catch {}
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  const path = process.argv[2];
+  return until(async () => existsSync(path) && (await terminal(path).catch(() => null)), "the terminal appears", 120);
 }
 
 line.start(0, 0, 0, now());

@@ -10,6 +10,7 @@ function pair() {
   const input = new TransformStream();
   const writable = new WritableStream({ write: () => void calls.push("write"), abort: () => void calls.push("abort") });
   const close = async () => {
+    // Real time: closing a port takes a while.
     await new Promise((resolve) => setTimeout(resolve, 20));
     calls.push("close");
   };

@@ -103,7 +103,8 @@ describe("a gateway", () => {
     assert.equal(await text(device.fetch("/other")), "/other");
     await until(async () => {
       const now = device.status.received;
-      await new Promise((resolve) => setTimeout(resolve, 300)); // An idle time without bytes.
+      // Real time: no bytes come for so long.
+      await new Promise((resolve) => setTimeout(resolve, 300));
       return device.status.received - now < 200;
     }, "the gateway stops");
     assert.equal(await text(device.fetch("/another")), "/another");

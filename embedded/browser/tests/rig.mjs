@@ -134,6 +134,7 @@ export async function rawServer(answer) {
 export class Rig {
   #children = [];
   #servers = [];
+  #printed = ""; // By the line.
 
   /**
    * @param faults options of byway line
@@ -149,6 +150,7 @@ export class Rig {
     rig.#servers.push(server);
     try {
       rig.line = rig.run(BYWAY, ["line", "--baud", `${baud}`, ...faults, rig.a, rig.b]);
+      rig.line.stdout.setEncoding("utf8").on("data", (text) => (rig.#printed += text));
       await until(() => existsSync(rig.a) && existsSync(rig.b), "the line appears");
       if (board) rig.device = rig.run(EMULATE, [board, rig.a]);
       else if (streams) rig.device = rig.run(MINI, ["--link", `serial:${rig.a}?baud=${baud}`, "--to", `tcp://127.0.0.1:${server.port}`]);
@@ -183,6 +185,15 @@ export class Rig {
 
   tell(line) {
     this.line.stdin.write(`${line}\n`);
+  }
+
+  /** The bytes from the device that the line has lost. */
+  async lost() {
+    const reports = () => this.#printed.match(/\/a → .*\n/g) ?? [];
+    const count = reports().length;
+    this.tell("statistics");
+    const report = await until(() => reports()[count], "the line prints its statistics");
+    return Number(/(\d+) bytes lost/.exec(report)?.[1] ?? 0);
   }
 
   async stop() {

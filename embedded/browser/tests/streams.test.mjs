@@ -292,6 +292,7 @@ describe("a device that takes streams", () => {
     assert.equal(await (await device.fetch("/other")).text(), "/other");
     await until(async () => {
       const now = device.status.received;
+      // Real time: no bytes come for so long.
       await new Promise((resolve) => setTimeout(resolve, 300));
       return device.status.received - now < 200;
     }, "the device stops");
