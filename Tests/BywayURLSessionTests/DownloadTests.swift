@@ -85,10 +85,10 @@ import Testing
   func concurrentQueue() async throws {
     try await withRig(Self.handler) { rig in
       let observer = DownloadObserver()
-      // Real time: there is no event to wait for. Without the fix this fails most times.
-      observer.onFile = { _ in usleep(100_000) }
-      let queue = OperationQueue()
+      let queue = BarrierQueue()
       queue.maxConcurrentOperationCount = 4
+      // The file is still read when its removal is in the queue.
+      observer.onFile = { _ in queue.waitForBarrier() }
       rig.session(delegate: observer, queue: queue).downloadTask(with: .device("/file")).resume()
       try await until { observer.content != nil || observer.location != nil }
       #expect(observer.content == Self.content)
