@@ -17,7 +17,7 @@ struct Connection {
   /// Milliseconds.
   private static var connectLimit: UInt32 { 10_000 }
   /// For the first byte of a peer, for a peer whose answer is complete, and for all if no connection is free.
-  private static var shortIdle: UInt32 { 30_000 }
+  private static var shortIdle: UInt32 { UInt32(MINI_SHORT_IDLE) }
   /// For a peer that still sends what the target does not take.
   private static var dropping: UInt32 { 5_000 }
 

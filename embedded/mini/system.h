@@ -13,6 +13,12 @@
 /* Connections at a time, and bytes that wait in each direction of one. */
 enum { MINI_CONNECTIONS = 16, MINI_BUFFER = 8192 };
 
+/* Milliseconds until a connection is closed that need not stay open. The check builds a program with fewer. */
+#ifndef BYWAY_MINI_SHORT_IDLE
+#define BYWAY_MINI_SHORT_IDLE 30000
+#endif
+enum { MINI_SHORT_IDLE = BYWAY_MINI_SHORT_IDLE };
+
 /* Error numbers that decide something. They are the same on all four architectures. */
 enum {
   MINI_ENOENT = 2,
