@@ -8,7 +8,7 @@ import sys
 import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "Tests/Support"))
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "Tests/Support")]
 from waiting import until  # noqa: E402
 
 EMULATORS = {"x86_64": "qemu-x86_64-static", "aarch64": "qemu-aarch64-static", "arm": "qemu-arm-static", "riscv64": "qemu-riscv64-static"}
