@@ -36,11 +36,12 @@ extension Channel {
   }
 }
 
-/// Keeps data that arrives between the opening of a channel and the first read of its new owner.
+/// Keeps data that arrives between the opening of a channel and the first read of its new owner. Then it leaves the pipeline, so that later
+/// data does not pass it.
 ///
 /// Turning off autoRead is not enough: after the peer has ended its direction, NIO reads the stream to the end in any case. This is at
 /// most the data that the kernel had buffered.
-package final class HandoverGate: ChannelDuplexHandler {
+package final class HandoverGate: ChannelDuplexHandler, RemovableChannelHandler {
   package typealias InboundIn = ByteBuffer
   package typealias OutboundIn = ByteBuffer
 
@@ -62,8 +63,10 @@ package final class HandoverGate: ChannelDuplexHandler {
   }
 
   package func read(context: ChannelHandlerContext) {
+    let isReleased = held != nil
     release(context)
     context.read()
+    if isReleased { context.pipeline.syncOperations.removeHandler(context: context, promise: nil) }
   }
 
   /// Passes on held data also to an owner that has not read yet, because it writes first.
