@@ -138,9 +138,13 @@ package struct FieldSection: @unchecked Sendable {
     }
   }
 
+  @inline(__always)
   private mutating func makeRoom(for byteCount: Int) {
-    let isOwn = isKnownUniquelyReferenced(&storage)
-    if isOwn, let storage, storage.hasRoom(for: byteCount) { return }
+    if isKnownUniquelyReferenced(&storage), storage?.hasRoom(for: byteCount) == true { return }
+    grow(by: byteCount)
+  }
+
+  private mutating func grow(by byteCount: Int) {
     storage = .make(copying: storage, adding: byteCount)
   }
 

@@ -42,9 +42,12 @@ final class FieldStorage: ManagedBuffer<FieldStorage.Header, FieldSection.Line> 
     return copy
   }
 
+  @inline(__always)
   func hasRoom(for byteCount: Int) -> Bool {
-    let header = header
-    return header.byteCount + byteCount + (header.lineCount + 1) * Self.slotSize <= header.slots * Self.slotSize
+    withUnsafeMutablePointerToHeader { header in
+      header.pointee.byteCount + byteCount
+        <= (header.pointee.slots - header.pointee.lineCount - 1) * Self.slotSize
+    }
   }
 
   // MARK: Reading

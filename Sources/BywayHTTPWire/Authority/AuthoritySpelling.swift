@@ -52,21 +52,29 @@ package struct AuthoritySpelling: Sendable {
     if count > 1, bytes[count - 1] == UInt8(ascii: ".") { count -= 1 }
     if count == 0 { throw .empty }
     var labelStart = 0
-    for index in 0...count {
-      guard index == count || bytes[index] == UInt8(ascii: ".") else {
-        if !nameBytes.contains(bytes[index]) { throw flaw(of: bytes[index]) }
-        continue
+    var index = 0
+    while index < count {
+      let byte = bytes[index]
+      if byte == UInt8(ascii: ".") {
+        try check(label: index - labelStart)
+        labelStart = index + 1
+      } else if !nameBytes.contains(byte) {
+        throw flaw(of: byte)
       }
-      guard index > labelStart else { throw .label }
-      guard index - labelStart <= 63 else { throw .length }
-      if index < count { labelStart = index + 1 }
+      index += 1
     }
+    try check(label: count - labelStart)
     if count > 253 { throw .length }
     let name = UnsafeRawBufferPointer(rebasing: bytes[..<count])
     guard looksNumeric(UnsafeRawBufferPointer(rebasing: bytes[labelStart..<count])) else { return .name(0..<count) }
     // "127.1", "2130706433" and "0x7f.1" are addresses to some resolvers and names to others.
     guard let address = IPv4Text.read(name) else { throw .number }
     return .ipv4(address)
+  }
+
+  private static func check(label count: Int) throws(AuthorityFlaw) {
+    if count == 0 { throw .label }
+    if count > 63 { throw .length }
   }
 
   /// Letters, digits, `-` and `_`.
