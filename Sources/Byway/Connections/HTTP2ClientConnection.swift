@@ -26,6 +26,15 @@ package final class HTTP2ClientConnection: HTTP2StreamWriter {
     func ponged(_ connection: HTTP2ClientConnection, _ roundTrip: TimeAmount)
   }
 
+  private enum Service {
+    /// It takes exchanges.
+    case open
+    /// It takes no more, and closes when the running ones have ended.
+    /// - Parameter reason: the reason for the peer's log.
+    /// - Parameter refusal: the error if the peer refuses requests although its HTTP/2 works.
+    case draining(reason: String, refusal: BywayError?)
+  }
+
   let driver: ConnectionDriver
   let session: HTTP2Session
   /// The name of the server in messages.
@@ -40,7 +49,7 @@ package final class HTTP2ClientConnection: HTTP2StreamWriter {
   package let closed: EventLoopFuture<Void>
   private var exchanges = StreamTable<UpstreamExchange>()
   var isIdle: Bool { exchanges.isEmpty }
-  private var isDraining = false
+  private var service = Service.open
   /// Whether the peer's SETTINGS have arrived.
   private(set) var isProved = false
   /// Assumed until the peer's settings have arrived.
@@ -48,10 +57,6 @@ package final class HTTP2ClientConnection: HTTP2StreamWriter {
   private var record = ServiceRecord()
   /// Frames on their way through a line, in the order of sending.
   private var departures = CircularBuffer<(id: StreamID, departure: Departure)>()
-  /// Why it is drained although its HTTP/2 works.
-  private var refusal: BywayError?
-  /// The reason for the end in the peer's log.
-  private var farewell = ""
 
   private lazy var time = EarliestDeadline(on: driver.eventLoop) { [unowned self] in
     timePassed(for: exchanges.values)
@@ -148,21 +153,38 @@ package final class HTTP2ClientConnection: HTTP2StreamWriter {
 
   /// Takes no more exchanges; closes when the running ones have ended.
   package func drain() {
-    isDraining = true
+    stopTaking()
     closeIfDrained()
   }
 
   /// Takes no exchanges, and tells the remote end why.
   package func drain(telling reason: String) {
-    farewell = reason
-    drain()
+    stopTaking(reason: reason)
+    closeIfDrained()
   }
 
   /// Takes no more exchanges, because the remote end refuses them.
   func drainRefusing() {
-    refusal = refusesRequests
+    stopTaking(refusal: refusesRequests)
     delegate?.connectionRefusesStreams(self)
-    drain()
+    closeIfDrained()
+  }
+
+  /// Keeps what an earlier call has said, unless this one says something else.
+  private func stopTaking(reason: String = "", refusal: BywayError? = nil) {
+    switch service {
+    case .open: service = .draining(reason: reason, refusal: refusal)
+    case .draining(let earlier, let known):
+      service = .draining(reason: reason.isEmpty ? earlier : reason, refusal: refusal ?? known)
+    }
+  }
+
+  private var isDraining: Bool {
+    if case .draining = service { true } else { false }
+  }
+
+  private var refusal: BywayError? {
+    if case .draining(_, let refusal) = service { refusal } else { nil }
   }
 
   private var refusesRequests: BywayError { BywayError(.linkLost, "\(name) refuses requests.", processing: .none) }
@@ -173,8 +195,8 @@ package final class HTTP2ClientConnection: HTTP2StreamWriter {
   }
 
   private func closeIfDrained() {
-    guard isDraining, exchanges.isEmpty else { return }
-    session.goAway(.noError, because: farewell)
+    guard case .draining(let reason, _) = service, exchanges.isEmpty else { return }
+    session.goAway(.noError, because: reason)
     driver.close()
   }
 }
@@ -239,9 +261,9 @@ extension HTTP2ClientConnection: ConnectionOwner {
       closeIfDrained()
       delegate?.connectionHasRoom(self)
     case .goAway(let last, _, _):
-      isDraining = true
       // The remote end may send GOAWAY at any time (RFC 9113 §6.8). One that does so before its first answer takes no requests.
-      if !record.hasAnswered, !exchanges.isEmpty, exchanges.ids.allSatisfy({ $0 > last }) { refusal = refusesRequests }
+      let isRefusal = !record.hasAnswered && !exchanges.isEmpty && exchanges.ids.allSatisfy { $0 > last }
+      stopTaking(refusal: isRefusal ? refusesRequests : nil)
       delegate?.connectionRefusesStreams(self)
       closeIfDrained()
     case .settingsReceived(_, let allowsExtendedConnect):

@@ -7,6 +7,15 @@ import NIOCore
 /// One line at a time: a new one replaces the one before, and the session continues over it, unless another device is at its other end.
 final class LineListener: LineDriver.Delegate, @unchecked Sendable {
   // Sendable: its variables are used on the event loop only.
+
+  private enum Line {
+    /// No line has been there yet.
+    case awaited
+    case attached
+    /// The last line is gone, and the next one is awaited.
+    case lost
+  }
+
   private let driver: LineDriver
   private let queue = ChannelQueue()
   private let lines: any Listener
@@ -15,9 +24,9 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
   private let logger: Logger
   /// The device at the other end of the last line, if its medium tells one from another.
   private var peer: String?
-  private var isLost = false
-  private var hasLine = false
+  private var line = Line.awaited
   private var isLastLine = false
+  private var isClosed = false
   private var lingering: Scheduled<Void>?
 
   static func start(
@@ -63,9 +72,8 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
       guard !self.isClosed || self.driver.layer.hasSession else { return line.close(promise: nil) }
       if line.isActive { self.endSession(ofOtherThan: line.linePeer) }
       try self.driver.attach(line)
-      self.hasLine = true
-      if self.isLost { self.logger.notice("Line is back", metadata: ["link": "\(self.driver.address)"]) }
-      self.isLost = false
+      if case .lost = self.line { self.logger.notice("Line is back", metadata: ["link": "\(self.driver.address)"]) }
+      self.line = .attached
     }.get()
   }
 
@@ -79,8 +87,6 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
     driver.abort()
   }
 
-  private var isClosed = false
-
   private func close() -> EventLoopFuture<Void> {
     isClosed = true
     return releaseIfOver()
@@ -89,7 +95,10 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
   /// The medium has no further lines: the sessions end with the current one.
   private func linesEnded() {
     isLastLine = true
-    if !hasLine { queue.end() }
+    switch line {
+    case .attached: break
+    case .awaited, .lost: queue.end()
+    }
   }
 
   /// Ends this listener if no session comes in time.
@@ -129,8 +138,7 @@ final class LineListener: LineDriver.Delegate, @unchecked Sendable {
   }
 
   func lineLost() {
-    isLost = true
-    hasLine = false
+    line = .lost
     guard isLastLine else { return }
     lingering?.cancel()
     driver.abort()
