@@ -5,9 +5,9 @@ struct ExchangeOutcome: Hashable, Sendable {
   private let status: Int
   private let failure: BywayError.Code?
 
-  init(_ exchange: ExchangeRecord) {
-    status = exchange.status ?? 0
-    failure = exchange.failure?.code
+  init(_ exchange: ExchangeRecord.State) {
+    status = exchange.values.status ?? 0
+    failure = exchange.values.failure?.code
   }
 
   /// Empty without a status.

@@ -10,7 +10,7 @@ import Synchronization
 /// For a `BywayClient`, only client metrics are recorded.
 ///
 /// Attributes from outside are limited to few values: docs/observability.md lists all metrics. Safe on any thread.
-public final class HTTPMetrics: ExchangeObserver {
+public final class HTTPMetrics: ExchangeObserver, ExchangeReader {
   /// The attributes of an exchange that has ended.
   private struct Kind: Hashable, Sendable {
     let role: ExchangeRecord.Role
@@ -18,12 +18,18 @@ public final class HTTPMetrics: ExchangeObserver {
     let version: ExchangeRecord.Version
     let outcome: ExchangeOutcome
     /// Empty if no device was named.
-    var device: String
+    let device: String
     /// `nil` if it was not sent.
     let upstream: String?
+
+    /// Whether an exchange without a device, whose target is from the configuration, is of this kind.
+    func includes(_ exchange: ExchangeRecord.State) -> Bool {
+      role == exchange.values.arrival.role && request == exchange.values.labels && version == exchange.values.version
+        && outcome == ExchangeOutcome(exchange) && exchange.values.upstream == upstream
+    }
   }
 
-  /// The metrics for the end of an exchange: found with one look-up. Each part is retained as one object.
+  /// The metrics for the end of an exchange: found with one look-up.
   private final class Ended: Sendable {
     final class Server: Sendable {
       let active: any MeterHandler
@@ -40,6 +46,13 @@ public final class HTTPMetrics: ExchangeObserver {
         self.requestSize = requestSize
         self.responseSize = responseSize
       }
+
+      func record(_ exchange: ExchangeRecord.State, _ end: NIODeadline) {
+        active.decrement(by: 1)
+        duration.record(exchange.values.begun, end)
+        requestSize.record(Int64(exchange.values.requestBytes))
+        responseSize.record(Int64(exchange.values.responseBytes))
+      }
     }
 
     final class Upstream: Sendable {
@@ -49,6 +62,11 @@ public final class HTTPMetrics: ExchangeObserver {
       init(sent: Sent, duration: any TimerHandler) {
         self.sent = sent
         self.duration = duration
+      }
+
+      func record(_ exchange: ExchangeRecord.State, _ start: NIODeadline, _ end: NIODeadline) {
+        sent.ended(exchange.values.attempts)
+        duration.record(start, end)
       }
     }
 
@@ -60,6 +78,11 @@ public final class HTTPMetrics: ExchangeObserver {
     init(server: Server?, upstream: Upstream?) {
       self.server = server
       self.upstream = upstream
+    }
+
+    func record(_ exchange: ExchangeRecord.State, _ end: NIODeadline) {
+      server?.record(exchange, end)
+      if let start = exchange.values.sent { upstream?.record(exchange, start, end) }
     }
   }
 
@@ -78,6 +101,16 @@ public final class HTTPMetrics: ExchangeObserver {
       self.active = active
       self.waiting = waiting
       self.resends = resends
+    }
+
+    func began(_ exchange: ExchangeRecord.State, _ start: NIODeadline) {
+      active.increment(by: 1)
+      waiting.record(exchange.values.begun, start)
+    }
+
+    func ended(_ attempts: Int) {
+      active.decrement(by: 1)
+      if attempts > 1 { resends.increment(by: Int64(attempts - 1)) }
     }
   }
 
@@ -114,19 +147,10 @@ public final class HTTPMetrics: ExchangeObserver {
   // MARK: ExchangeObserver
 
   /// Counts the exchange as active.
-  public func exchangeBegan(_ exchange: ExchangeRecord) {
-    guard case .server = exchange.role else { return }
-    tables.withLock { begun(exchange.labels, &$0) }.increment(by: 1)
-  }
+  public func exchangeBegan(_ exchange: ExchangeRecord) { began(exchange.state) }
 
   /// Counts the exchange as active at its upstream, and records how long it has waited.
-  public func exchangeSent(_ exchange: ExchangeRecord) {
-    guard let sent = exchange.sent, let upstream = Self.upstream(of: exchange) else { return }
-    let way = Way(method: exchange.labels.method, upstream: upstream)
-    let metrics = tables.withLock { self.sent(way, &$0) }
-    metrics.active.increment(by: 1)
-    metrics.waiting.record(exchange.begun, sent)
-  }
+  public func exchangeSent(_ exchange: ExchangeRecord) { sent(exchange.state) }
 
   /// Counts bytes of bodies.
   public func exchangeMoved(requestBytes: Int, responseBytes: Int) {
@@ -135,31 +159,31 @@ public final class HTTPMetrics: ExchangeObserver {
   }
 
   /// Records the duration and the result.
-  public func exchangeEnded(_ exchange: ExchangeRecord) {
-    guard let end = exchange.ended else { return }
-    var kind = Kind(
-      role: exchange.role, request: exchange.labels, version: exchange.version, outcome: ExchangeOutcome(exchange),
-      device: "", upstream: Self.upstream(of: exchange))
-    let ended = tables.withLock { tables in
-      guard let device = exchange.device else { return self.ended(kind, &tables) }
-      kind.device = tables.devices.label(of: device, wasSent: exchange.sent != nil)
-      return self.ended(kind, &tables)
-    }
-    if let server = ended.server {
-      server.active.decrement(by: 1)
-      server.duration.record(exchange.begun, end)
-      server.requestSize.record(Int64(exchange.requestBytes))
-      server.responseSize.record(Int64(exchange.responseBytes))
-    }
-    guard let upstream = ended.upstream, let start = exchange.sent else { return }
-    upstream.sent.active.decrement(by: 1)
-    upstream.duration.record(start, end)
-    if exchange.attempts > 1 { upstream.sent.resends.increment(by: Int64(exchange.attempts - 1)) }
+  public func exchangeEnded(_ exchange: ExchangeRecord) { ended(exchange.state) }
+
+  // MARK: ExchangeReader
+
+  package var readsOnlyEnds: Bool { false }
+
+  package func began(_ exchange: ExchangeRecord.State) {
+    guard case .server = exchange.values.arrival.role else { return }
+    tables.withLock { begun(exchange.values.labels, &$0) }.increment(by: 1)
+  }
+
+  package func sent(_ exchange: ExchangeRecord.State) {
+    guard let start = exchange.values.sent, let upstream = Self.upstream(of: exchange) else { return }
+    tables.withLock { self.sent(Way(method: exchange.values.labels.method, upstream: upstream), &$0) }
+      .began(exchange, start)
+  }
+
+  package func ended(_ exchange: ExchangeRecord.State) {
+    guard let end = exchange.values.ended else { return }
+    tables.withLock { ended(exchange, &$0) }.record(exchange, end)
   }
 
   /// Groups targets that clients choose, because they may choose any.
-  private static func upstream(of exchange: ExchangeRecord) -> String? {
-    exchange.isClientsChoice && exchange.upstream != nil ? "_OTHER" : exchange.upstream
+  private static func upstream(of exchange: ExchangeRecord.State) -> String? {
+    exchange.values.isClientsChoice && exchange.values.upstream != nil ? "_OTHER" : exchange.values.upstream
   }
 
   // MARK: Metrics, created when needed
@@ -181,6 +205,17 @@ public final class HTTPMetrics: ExchangeObserver {
         waiting: factory.makeTimer(label: MetricName.waiting.label, dimensions: [upstream] + section),
         resends: factory.makeCounter(label: MetricName.resends.label, dimensions: [upstream] + section))
     }
+  }
+
+  private func ended(_ exchange: ExchangeRecord.State, _ tables: inout Tables) -> Ended {
+    // Most exchanges are of the kind of the previous one, and need no key.
+    let isUsual = exchange.values.device == nil && !exchange.values.isClientsChoice
+    if isUsual, let last = tables.ended.last(where: { $0.includes(exchange) }) { return last }
+    let device = exchange.values.device.map { tables.devices.label(of: $0, wasSent: exchange.values.sent != nil) }
+    let kind = Kind(
+      role: exchange.values.arrival.role, request: exchange.values.labels, version: exchange.values.version,
+      outcome: ExchangeOutcome(exchange), device: device ?? "", upstream: Self.upstream(of: exchange))
+    return ended(kind, &tables)
   }
 
   private func ended(_ kind: Kind, _ tables: inout Tables) -> Ended {

@@ -31,6 +31,12 @@ struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return entry.value
   }
 
+  /// - Returns: the value of the previous look-up, if its key is the right one.
+  func last(where isRight: (Key) -> Bool) -> Value? {
+    guard let last, isRight(last.key) else { return nil }
+    return last.value
+  }
+
   /// - Returns: `nil` if it does not exist, or was not kept.
   mutating func value(for key: Key) -> Value? {
     if let last, last.key == key { return last.value }

@@ -333,7 +333,7 @@ import Testing
     for seconds in [0, 30, 29, 1, 60] as [Int64] {
       clock.withLock { $0 = $0 + .seconds(seconds) }
       let page = AccessLogPage(.combined)
-      for _ in 0..<7 { _ = page.add(record([":method": "GET", ":path": "/"])) }
+      for _ in 0..<7 { _ = page.add(record([":method": "GET", ":path": "/"]).state) }
       writer.write(page)
     }
     let counts = log.text.matches(of: /lost lines count=(\d+)/).map(\.output.1)

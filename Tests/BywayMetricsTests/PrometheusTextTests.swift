@@ -34,6 +34,19 @@ import Testing
       ])
   }
 
+  @Test("a value at the bound of a bucket is in that bucket, and the next larger value is in the next one")
+  func bounds() {
+    let bounds = [0, 1, 4096.0]
+    for (value, bucket) in [
+      (-1, 0), (0, 0), (0.0.nextUp, 1), (1, 1), (1.0.nextUp, 2), (4096, 2), (4096.0.nextUp, 3), (Double(Int64.max), 3),
+    ] {
+      let registry = PrometheusRegistry(["s": MetricDescription(unit: .none, help: "", buckets: bounds)])
+      Recorder(label: "s", aggregate: true, factory: registry).record(value)
+      let counts = text(registry).filter { $0.hasPrefix("s_bucket") }.map { $0.hasSuffix(" 1") }
+      #expect(counts == (0...bounds.count).map { $0 >= bucket }, "\(value)")
+    }
+  }
+
   @Test("gauges rise and fall, and destroyed metrics disappear")
   func gauge() {
     let registry = PrometheusRegistry([:])

@@ -138,7 +138,7 @@ final class ServedExchange: ResponseSink {
     let error = BywayError(
       .refused, "The memory for requests and responses that wait is used up: try again.", processing: .possible)
     upstream.take()?.cancel(error)
-    terms.failed?(error, observed?.record.trace)
+    terms.failed?(error, observed?.values.trace)
     noteFailure(error)
     switch response {
     case .awaited: answer(FailureResponse(error, hop: terms.hop, status: 503, form: form))
@@ -302,7 +302,7 @@ final class ServedExchange: ResponseSink {
 
   func fail(_ error: BywayError) {
     guard !isEnded else { return }
-    terms.failed?(error, observed?.record.trace)
+    terms.failed?(error, observed?.values.trace)
     noteFailure(error)
     upstream = nil
     switch response {

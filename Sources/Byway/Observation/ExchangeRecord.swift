@@ -77,149 +77,171 @@ public struct ExchangeRecord: Sendable {
     }
   }
 
-  /// The values of a record.
-  private struct Values {
-    let role: Role
-    let listener: String
-    let peer: ExchangePeer?
-    let version: Version
-    let head: FieldSection
-    let labels: RequestLabels
-    let trace: TraceID?
-    var user: String?
-    let begun: NIODeadline
-    var sent: NIODeadline?
-    var requestEnded: NIODeadline?
-    var answered: NIODeadline?
-    var ended: NIODeadline?
-    var wire = Wire()
-    var attempts = 0
-    var device: Device?
-    var upstream: String?
-    var isClientsChoice = false
-    var status: Int?
-    var failure: Failure?
-    var requestBytes = 0
-    var responseBytes = 0
-    var carriedBytes = 0
-    var notes: [Note] = []
+  /// The place where an exchange has arrived. A class, because all exchanges of a connection share it.
+  package final class Arrival: Sendable {
+    package let role: Role
+    package let listener: String
+    package let peer: ExchangePeer?
+
+    init(_ role: Role, listener: String, peer: ExchangePeer?) {
+      self.role = role
+      self.listener = listener
+      self.peer = peer
+    }
   }
 
-  /// A record is one reference, because each observer gets it at each step. A copy shares its values until one of them changes.
-  ///
-  /// `@unchecked Sendable`: shared values are never written to.
-  private final class Shared: @unchecked Sendable {
-    var values: Values
+  /// The values of a record.
+  package struct Values {
+    package let arrival: Arrival
+    package let version: Version
+    package let head: FieldSection
+    package let labels: RequestLabels
+    package let trace: TraceID?
+    package var user: String?
+    package let begun: NIODeadline
+    package var sent: NIODeadline?
+    package var requestEnded: NIODeadline?
+    package var answered: NIODeadline?
+    package var ended: NIODeadline?
+    package var wire = Wire()
+    package var attempts = 0
+    package var device: Device?
+    package var upstream: String?
+    package var isClientsChoice = false
+    package var status: Int?
+    package var failure: Failure?
+    package var requestBytes = 0
+    package var responseBytes = 0
+    package var carriedBytes = 0
+    package var notes: [Note] = []
 
-    init(_ values: Values) {
+    init(_ arrival: Arrival, _ version: Version, _ head: FieldSection, trace: TraceID?, begun: NIODeadline) {
+      self.arrival = arrival
+      self.version = version
+      self.head = head
+      labels = RequestLabels(head)
+      self.trace = trace
+      self.begun = begun
+    }
+  }
+
+  /// The values in one object: of a record, or of a running exchange (``ObservedExchange``).
+  ///
+  /// `@unchecked Sendable`: the values of a record are not written to while they are shared, and those of a running exchange are
+  /// used on its event loop only.
+  package class State: @unchecked Sendable {
+    package internal(set) final var values: Values
+
+    init(_ values: consuming Values) {
       self.values = values
     }
   }
 
-  private var shared: Shared
+  /// A record is one reference. A copy shares its values until one of them changes.
+  package private(set) var state: State
 
-  private var own: Shared {
+  private var own: State {
     mutating get {
-      if !isKnownUniquelyReferenced(&shared) { shared = Shared(shared.values) }
-      return shared
+      if !isKnownUniquelyReferenced(&state) { state = State(state.values) }
+      return state
     }
   }
 
   /// The role of this hop.
-  public var role: Role { shared.values.role }
+  public var role: Role { state.values.arrival.role }
   /// The address on which the client connected; empty if this program itself is the client.
-  public var listener: String { shared.values.listener }
+  public var listener: String { state.values.arrival.listener }
   /// The other end of the connection on which it arrived; `nil` if that has no address, or if this program itself is the client.
-  public var peer: ExchangePeer? { shared.values.peer }
+  public var peer: ExchangePeer? { state.values.arrival.peer }
   /// The HTTP version of its request.
-  public var version: Version { shared.values.version }
+  public var version: Version { state.values.version }
   /// The request's head, as it is forwarded; empty if the input was not a request.
-  package var head: FieldSection { shared.values.head }
+  package var head: FieldSection { state.values.head }
   /// Computed once from the head, because counters ask for it often.
-  package var labels: RequestLabels { shared.values.labels }
+  package var labels: RequestLabels { state.values.labels }
   /// The id of the exchange in the logs of its hops; `nil` if the input was not a request, or if it has no id and no observer wants one.
-  public var trace: TraceID? { shared.values.trace }
+  public var trace: TraceID? { state.values.trace }
   /// The user that sent it; `nil` if users are not identified, or it is not known.
   public internal(set) var user: String? {
-    get { shared.values.user }
+    get { state.values.user }
     set { own.values.user = newValue }
   }
   /// When the request's head had arrived. The later times are `nil` until their phase is reached.
-  public var begun: NIODeadline { shared.values.begun }
+  public var begun: NIODeadline { state.values.begun }
   /// When the request was sent on a connection, after waiting for one; the latest time if it was sent again.
   public internal(set) var sent: NIODeadline? {
-    get { shared.values.sent }
+    get { state.values.sent }
     set { own.values.sent = newValue }
   }
   /// When the request was complete.
   public internal(set) var requestEnded: NIODeadline? {
-    get { shared.values.requestEnded }
+    get { state.values.requestEnded }
     set { own.values.requestEnded = newValue }
   }
   /// When the response's head arrived.
   public internal(set) var answered: NIODeadline? {
-    get { shared.values.answered }
+    get { state.values.answered }
     set { own.values.answered = newValue }
   }
   /// When the response was complete, or failed. Its last bytes may not have reached the client yet.
   public internal(set) var ended: NIODeadline? {
-    get { shared.values.ended }
+    get { state.values.ended }
     set { own.values.ended = newValue }
   }
   /// The times on the wire of a serial line, as far as they are known.
   public internal(set) var wire: Wire {
-    get { shared.values.wire }
+    get { state.values.wire }
     set { own.values.wire = newValue }
   }
   /// How often the request was sent.
   public internal(set) var attempts: Int {
-    get { shared.values.attempts }
+    get { state.values.attempts }
     set { own.values.attempts = newValue }
   }
   /// The device that it is for; `nil` if it names none, or none that exists.
   package internal(set) var device: Device? {
-    get { shared.values.device }
+    get { state.values.device }
     set { own.values.device = newValue }
   }
   /// The target that it was sent to: an origin, or a link. `nil` if it was not sent.
   public internal(set) var upstream: String? {
-    get { shared.values.upstream }
+    get { state.values.upstream }
     set { own.values.upstream = newValue }
   }
   /// Whether ``upstream`` was chosen by the client, and not by the configuration.
   public internal(set) var isClientsChoice: Bool {
-    get { shared.values.isClientsChoice }
+    get { state.values.isClientsChoice }
     set { own.values.isClientsChoice = newValue }
   }
   /// The status of the response that the client got, from any hop; `nil` if it got none.
   public internal(set) var status: Int? {
-    get { shared.values.status }
+    get { state.values.status }
     set { own.values.status = newValue }
   }
   /// `nil` without a failure.
   public internal(set) var failure: Failure? {
-    get { shared.values.failure }
+    get { state.values.failure }
     set { own.values.failure = newValue }
   }
   /// Bytes of the request's body that have arrived.
   public internal(set) var requestBytes: Int {
-    get { shared.values.requestBytes }
+    get { state.values.requestBytes }
     set { own.values.requestBytes = newValue }
   }
   /// Bytes of the response's body that were passed to the client's connection.
   public internal(set) var responseBytes: Int {
-    get { shared.values.responseBytes }
+    get { state.values.responseBytes }
     set { own.values.responseBytes = newValue }
   }
   /// Bytes of the response's body as received from the remote end: fewer if they were compressed, none from a cache.
   public internal(set) var carriedBytes: Int {
-    get { shared.values.carriedBytes }
+    get { state.values.carriedBytes }
     set { own.values.carriedBytes = newValue }
   }
 
   /// The remarks of plugins, in their order.
   public internal(set) var notes: [Note] {
-    get { shared.values.notes }
+    get { state.values.notes }
     set { own.values.notes = newValue }
   }
 
@@ -227,10 +249,12 @@ public struct ExchangeRecord: Sendable {
     role: Role = .server, listener: String, peer: ExchangePeer? = nil, version: Version, head: FieldSection,
     trace: TraceID?, begun: NIODeadline
   ) {
-    shared = Shared(
-      Values(
-        role: role, listener: listener, peer: peer, version: version, head: head, labels: RequestLabels(head),
-        trace: trace, begun: begun))
+    state = State(
+      Values(Arrival(role, listener: listener, peer: peer), version, head, trace: trace, begun: begun))
+  }
+
+  init(_ values: Values) {
+    state = State(values)
   }
 
   /// The number of bytes of its values, with the head's text.

@@ -7,50 +7,50 @@ package import NIOCore
 /// and answered.
 ///
 /// `@unchecked Sendable`: used on the event loop of the exchange only.
-package final class ObservedExchange: @unchecked Sendable {
-  private let observers: [any ExchangeObserver]
+package final class ObservedExchange: ExchangeRecord.State, @unchecked Sendable {
+  private let observation: Observation
   let singleObserver: (any SingleExchangeObserver)?
-  package private(set) var record: ExchangeRecord
 
-  init(
-    _ record: consuming ExchangeRecord, observers: [any ExchangeObserver], watcher: (any ExchangeWatching)? = nil
-  ) {
-    for observer in observers { observer.exchangeBegan(record) }
-    singleObserver = watcher.flatMap { $0.observer(of: record) }
-    self.record = record
-    self.observers = observers
+  init(_ values: consuming ExchangeRecord.Values, by observation: Observation) {
+    self.observation = observation
+    singleObserver = observation.watcher?.observer(of: ExchangeRecord(copy values))
+    super.init(values)
+    observation.stepReader?.began(self)
   }
 
-  private var isEnded: Bool { record.ended != nil }
+  /// The state until now.
+  package var record: ExchangeRecord { ExchangeRecord(values) }
+
+  private var isEnded: Bool { values.ended != nil }
 
   // MARK: For the sender of the request
 
   /// The sender was identified.
   package func identified(as user: UserName) {
-    record.user = user.text
+    values.user = user.text
   }
 
   /// It is for a device that exists, or may exist.
   package func selected(_ device: ExchangeRecord.Device) {
-    record.device = device
+    values.device = device
   }
 
   /// It goes to a target that the client has chosen.
   package func clientChoosesUpstream() {
-    record.isClientsChoice = true
+    values.isClientsChoice = true
   }
 
   /// The request is sent with these fields, possibly again.
   package func sent(_ fields: borrowing FieldSection, to upstream: String, at now: NIODeadline) {
     // Requests of an interceptor after the end of the exchange, for example to refresh a cache, do not belong to it.
     guard !isEnded else { return }
-    record.sent = now
-    record.wire = ExchangeRecord.Wire()
-    record.attempts += 1
-    record.upstream = upstream
+    values.sent = now
+    values.wire = ExchangeRecord.Wire()
+    values.attempts += 1
+    values.upstream = upstream
     singleObserver?.sent(copy fields, record)
-    guard record.attempts == 1 else { return }
-    for observer in observers { observer.exchangeSent(record) }
+    guard values.attempts == 1 else { return }
+    observation.stepReader?.sent(self)
   }
 
   /// The first byte began to leave, on a line.
@@ -69,14 +69,14 @@ package final class ObservedExchange: @unchecked Sendable {
   }
 
   private func noteWire(_ note: (inout ExchangeRecord.Wire, _ sent: NIODeadline) -> Void) {
-    guard !isEnded, let sent = record.sent else { return }
-    note(&record.wire, sent)
+    guard !isEnded, let sent = values.sent else { return }
+    note(&values.wire, sent)
     singleObserver?.passed(record)
   }
 
   /// Bytes of the response's body have arrived from the remote end.
   package func carried(_ count: Int) {
-    record.carriedBytes += count
+    values.carriedBytes += count
   }
 
   /// The remote end's response has these fields.
@@ -87,13 +87,13 @@ package final class ObservedExchange: @unchecked Sendable {
   }
 
   private func noteAnswer() {
-    if record.answered == nil, !isEnded { record.answered = .now() }
+    if values.answered == nil, !isEnded { values.answered = .now() }
   }
 
   /// A plugin makes a remark.
   package func noted(_ note: ExchangeRecord.Note) {
-    guard !isEnded, record.notes.count < Self.noteLimit else { return }
-    record.notes.append(note)
+    guard !isEnded, values.notes.count < Self.noteLimit else { return }
+    values.notes.append(note)
   }
 
   /// The maximum number of remarks of all plugins about an exchange.
@@ -103,27 +103,27 @@ package final class ObservedExchange: @unchecked Sendable {
 
   func requestBody(_ bytes: ByteBuffer) {
     let count = bytes.readableBytes
-    record.requestBytes += count
-    for observer in observers { observer.exchangeMoved(requestBytes: count, responseBytes: 0) }
+    values.requestBytes += count
+    observation.stepReader?.exchangeMoved(requestBytes: count, responseBytes: 0)
     singleObserver?.requestBody(bytes)
   }
 
   func requestEnded() {
-    guard record.requestEnded == nil else { return }
-    record.requestEnded = .now()
+    guard values.requestEnded == nil else { return }
+    values.requestEnded = .now()
     singleObserver?.requestEnded(record)
   }
 
   func responseBegan(_ head: borrowing FieldSection) {
     noteAnswer()
-    record.status = head.status
+    values.status = head.status
     singleObserver?.responseBegan(copy head, record)
   }
 
   func responseBody(_ bytes: ByteBuffer) {
     let count = bytes.readableBytes
-    record.responseBytes += count
-    for observer in observers { observer.exchangeMoved(requestBytes: 0, responseBytes: count) }
+    values.responseBytes += count
+    observation.stepReader?.exchangeMoved(requestBytes: 0, responseBytes: count)
     singleObserver?.responseBody(bytes)
   }
 
@@ -133,16 +133,16 @@ package final class ObservedExchange: @unchecked Sendable {
 
   /// The first failure is the cause of the others.
   func failed(_ error: @autoclosure () -> BywayError, by party: ExchangeRecord.Party? = nil) {
-    guard record.failure == nil, !isEnded else { return }
+    guard values.failure == nil, !isEnded else { return }
     let error = error()
-    record.failure = party.map { .init(code: error.code, party: $0) } ?? .init(error.code)
+    values.failure = party.map { .init(code: error.code, party: $0) } ?? .init(error.code)
     singleObserver?.failed(error, record)
   }
 
   func ended() {
     guard !isEnded else { return }
-    record.ended = .now()
-    for observer in observers { observer.exchangeEnded(record) }
+    values.ended = .now()
+    observation.reader?.ended(self)
     singleObserver?.ended(record)
   }
 }

@@ -27,8 +27,11 @@ package struct RequestLabels: Hashable, Sendable {
   package let scheme: Scheme
 
   package init(_ head: FieldSection) {
-    method = head.withValue(of: .method) { Method($0) } ?? .other
-    scheme = head.withValue(of: .scheme) { Scheme($0) } ?? .none
+    (method, scheme) = head.withUnsafeBytes { bytes in
+      let method = head.first(.method).map { Method(UnsafeRawBufferPointer(rebasing: bytes[$0.valueRange])) }
+      let scheme = head.first(.scheme).map { Scheme(UnsafeRawBufferPointer(rebasing: bytes[$0.valueRange])) }
+      return (method ?? .other, scheme ?? .none)
+    }
   }
 }
 

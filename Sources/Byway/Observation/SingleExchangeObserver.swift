@@ -23,7 +23,7 @@ package protocol SingleExchangeObserver: AnyObject {
   func ended(_ record: ExchangeRecord)
 }
 
-/// An observer that can follow single exchanges in detail.
+/// An observer that follows single exchanges in detail, and is notified of nothing else.
 package protocol ExchangeWatching: ExchangeObserver {
   /// - Returns: the detailed observer of the exchange; `nil`: none.
   func observer(of exchange: ExchangeRecord) -> (any SingleExchangeObserver)?

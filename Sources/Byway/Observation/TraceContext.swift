@@ -8,9 +8,11 @@ enum TraceContext {
   /// Keeps a valid id unchanged, because this hop has no spans of its own. A request without a valid one gets a new one, and the fields of
   /// the old one are removed (§2.3).
   static func settle(_ fields: inout FieldSection, _ source: TraceSource) -> TraceID {
-    if let trace = read(of: fields) { return trace }
-    fields.remove(.traceparent)
-    fields.remove(.tracestate)
+    if fields.contains(.traceparent) {
+      if let trace = read(of: fields) { return trace }
+      fields.remove(.traceparent)
+    }
+    if fields.contains(.tracestate) { fields.remove(.tracestate) }
     let (trace, parent) = source.next()
     withUnsafeTemporaryAllocation(byteCount: length, alignment: 8) { text in
       write(trace, parent: parent, to: text)

@@ -9,7 +9,7 @@ import Synchronization
 /// A line is formatted when its exchange ends, while its data is in the processor's cache: keeping the exchange until later costs
 /// several times as much. The buffer is bounded: if a disk is full or a reader slow, lines are lost and counted, but requests are
 /// not delayed. Safe on any thread.
-final class AccessLog: ExchangeObserver {
+final class AccessLog: ExchangeObserver, ExchangeReader {
   /// A power of two, and more than most machines have event loops.
   private static let pageCount = 16
   /// Few long writes cost less than many short ones.
@@ -31,7 +31,14 @@ final class AccessLog: ExchangeObserver {
 
   var wantsID: Bool { true }
 
-  func exchangeEnded(_ exchange: ExchangeRecord) {
+  func exchangeEnded(_ exchange: ExchangeRecord) { ended(exchange.state) }
+
+  var readsOnlyEnds: Bool { true }
+
+  func began(_ exchange: ExchangeRecord.State) {}
+  func sent(_ exchange: ExchangeRecord.State) {}
+
+  func ended(_ exchange: ExchangeRecord.State) {
     let page = pages[Self.place(of: pthread_self())]
     switch page.add(exchange) {
     case .nothing: break

@@ -28,11 +28,11 @@ final class AccessLogPage: Sendable {
     state = Mutex(State(form: AccessLogLine(format)))
   }
 
-  func add(_ exchange: ExchangeRecord) -> Step {
+  func add(_ exchange: ExchangeRecord.State) -> Step {
     state.withLock { state in
       let before = state.lines.count
       // A line is about as long as the exchange's head. Without room for it, it need not be formatted.
-      guard before + exchange.head.withUnsafeBytes(\.count) <= Self.limit else {
+      guard before + exchange.values.head.byteCount <= Self.limit else {
         state.lost += 1
         return .nothing
       }

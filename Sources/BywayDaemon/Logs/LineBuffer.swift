@@ -55,19 +55,24 @@ struct LineBuffer: ~Copyable, @unchecked Sendable {
   ///   - digits: The exact number of digits, with leading zeros.
   mutating func append(decimal number: Int, digits: Int) {
     let room = room(digits)
-    var rest = max(0, number)
-    for place in (0..<digits).reversed() {
-      room.storeBytes(of: 0x30 + UInt8(truncatingIfNeeded: rest % 10), toByteOffset: place, as: UInt8.self)
-      rest /= 10
+    var (rest, place) = (UInt64(max(0, number)), digits)
+    while place >= 2 {
+      // Two digits as the bytes of one number, the left one first.
+      let pair = UInt16(truncatingIfNeeded: rest % 100)
+      rest /= 100
+      place -= 2
+      room.storeBytes(of: (0x3030 + pair / 10 + ((pair % 10) << 8)).littleEndian, toByteOffset: place, as: UInt16.self)
     }
+    if place > 0 { room.storeBytes(of: 0x30 + UInt8(truncatingIfNeeded: rest % 10), as: UInt8.self) }
   }
 
   /// - Parameter number: Numbers below 0 are written as 0.
   mutating func append(decimal number: Int) {
-    var (digits, rest) = (1, number / 10)
-    while rest > 0 {
+    var (digits, limit) = (1, UInt64(10))
+    // The largest number has 19 digits, so the limit does not overflow.
+    while UInt64(max(0, number)) >= limit {
       digits += 1
-      rest /= 10
+      limit *= 10
     }
     append(decimal: number, digits: digits)
   }

@@ -1,4 +1,6 @@
 import BywayHTTPWire
+import NIOCore
+import Synchronization
 import TestTools
 import TestWire
 import Testing
@@ -103,10 +105,16 @@ import Testing
     #expect(Set(observer.heard.ended.map(\.trace)).count == 2)
   }
 
+  /// Begins an exchange without a connection.
+  private func exchange() throws -> ObservedExchange {
+    var fields: FieldSection = [":method": "GET"]
+    let observation = try #require(Observation([observer], listener: "", traces: TraceSource()))
+    return observation.begin(&fields, .http2, isComplete: true)
+  }
+
   @Test("a record that an observer has kept does not change afterwards")
   func kept() throws {
-    let record = ExchangeRecord(listener: "", version: .http2, head: [":method": "GET"], trace: nil, begun: .now())
-    let exchange = ObservedExchange(record, observers: [observer])
+    let exchange = try exchange()
     exchange.sent([:], to: "http://origin", at: .now())
     exchange.responseBegan([":status": "200"])
     exchange.ended()
@@ -116,14 +124,50 @@ import Testing
   }
 
   @Test("events after the end of an exchange are not recorded")
-  func afterwards() {
-    let record = ExchangeRecord(listener: "", version: .http2, head: [":method": "GET"], trace: nil, begun: .now())
-    let exchange = ObservedExchange(record, observers: [observer])
+  func afterwards() throws {
+    let exchange = try exchange()
     exchange.ended()
     exchange.sent([:], to: "http://origin", at: .now())
     exchange.answered([":status": "200"])
     exchange.ended()
     #expect(observer.heard.sent.isEmpty && observer.heard.ended.count == 1)
     #expect(exchange.record.attempts == 0 && exchange.record.answered == nil)
+  }
+
+  @Test("a reader is notified of each step without a record, and one that reads only ends of the end")
+  func readers() throws {
+    let all = [false, true, false].map { NotingReader(readsOnlyEnds: $0) }
+    var fields: FieldSection = [":method": "GET"]
+    let observation = try #require(Observation(all + [observer], listener: "", traces: TraceSource()))
+    let exchange = observation.begin(&fields, .http2, isComplete: false)
+    exchange.sent([:], to: "http://origin", at: .now())
+    exchange.requestBody(ByteBuffer(string: "abc"))
+    exchange.responseBegan([":status": "200"])
+    exchange.responseBody(ByteBuffer(string: "hello"))
+    exchange.ended()
+    let steps = ["began GET", "sent http://origin", "moved 3 0", "moved 0 5", "ended 200"]
+    #expect(all.map(\.steps) == [steps, ["ended 200"], steps])
+    #expect(observer.heard.begun.count == 1 && observer.heard.sent.count == 1 && observer.heard.ended.count == 1)
+    #expect(observer.heard.requestBytes == 3 && observer.heard.responseBytes == 5)
+  }
+
+  /// A reader that notes its steps.
+  private final class NotingReader: ExchangeObserver, ExchangeReader {
+    let readsOnlyEnds: Bool
+    private let mutex = Mutex<[String]>([])
+
+    init(readsOnlyEnds: Bool) {
+      self.readsOnlyEnds = readsOnlyEnds
+    }
+
+    var steps: [String] { mutex.withLock(\.self) }
+
+    private func note(_ step: String) { mutex.withLock { $0.append(step) } }
+
+    func began(_ exchange: ExchangeRecord.State) { note("began \(exchange.values.head.value(of: .method) ?? "")") }
+    func sent(_ exchange: ExchangeRecord.State) { note("sent \(exchange.values.upstream ?? "")") }
+    func exchangeMoved(requestBytes: Int, responseBytes: Int) { note("moved \(requestBytes) \(responseBytes)") }
+    func exchangeEnded(_ exchange: ExchangeRecord) { note("a record") }
+    func ended(_ exchange: ExchangeRecord.State) { note("ended \(exchange.values.status ?? 0)") }
   }
 }

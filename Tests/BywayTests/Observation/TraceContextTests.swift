@@ -44,6 +44,13 @@ import Testing
     #expect(fields.value(of: .traceparent)?.count == 55)
   }
 
+  @Test("a state without a trace context is dropped")
+  func orphaned() {
+    var fields: FieldSection = ["tracestate": "a=b"]
+    let trace = TraceContext.settle(&fields, source)
+    #expect(fields.lines.count == 1 && fields.value(of: .traceparent)?.contains("\(trace)") == true)
+  }
+
   @Test("a trace context of a later version may have additional data")
   func later() {
     var fields: FieldSection = ["traceparent": "01" + Self.known.dropFirst(2) + "-what-comes"]
