@@ -341,6 +341,23 @@ import Testing
     #expect(lost.withLock(\.self) == 35)
   }
 
+  @Test("at most 1 MiB of whole lines waits to be written, and further lines are counted", arguments: ["x", "\u{1}"])
+  func waiting(_ character: String) {
+    let page = AccessLogPage(.combined)
+    // The second character is written as four.
+    let long = record([":method": "GET", ":path": "/\(String(repeating: character, count: 4000))"]).state
+    for _ in 0..<300 { _ = page.add(long) }
+    var lines = LineBuffer()
+    let lost = page.take(&lines)
+    let whole = lines.withBytes { $0.count { $0 == UInt8(ascii: "\n") } }
+    #expect(lost > 0 && lost + whole == 300)
+    #expect(lines.count <= 1 << 20 && lines.count > (1 << 20) - 20_000)
+    #expect(lines.withBytes { $0.last } == UInt8(ascii: "\n"))
+    // There is room again.
+    _ = page.add(long)
+    #expect(page.take(&lines) == 0 && lines.count > 0)
+  }
+
   @Test("a slow reader of a pipe loses lines beyond a limit, and does not block the daemon")
   func slowReader() async throws {
     let pipe = folder["pipe"]
