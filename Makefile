@@ -1,8 +1,8 @@
 # The tasks of this repository. They need Swift 6.3 and Debian 12 or newer, or a similar system.
 
 # Makes warnings of this package errors; Package.swift reads this variable.
-check release install deb size: export WARNINGS_AS_ERRORS := 1
-release install deb size screenshot cost reference-c test-firmware test-mini test test-device soak soak-daemons faults bench bench-serial: export SMALL_COMMAND := 1
+check release gateway install deb size: export WARNINGS_AS_ERRORS := 1
+release gateway install deb size screenshot cost reference-c test-firmware test-mini test test-device soak soak-daemons faults bench bench-serial: export SMALL_COMMAND := 1
 
 SOURCES := Package.swift Sources Tests transports Fuzz Benchmarks embedded $(wildcard examples)
 
@@ -13,11 +13,15 @@ RELR := $(shell printf '2.36\n%s\n' '$(GLIBC)' | sort -CV && echo -Xlinker -z -X
 # The linker can remove unused functions only if each function has its own section, and public ones do not count as used.
 SECTIONS := -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -Xfrontend -Xswiftc -internalize-at-link \
   $(foreach compiler,cc cxx,-X$(compiler) -ffunction-sections -X$(compiler) -fdata-sections)
-RELEASE := -c release --static-swift-stdlib --disable-local-rpath --product byway -Xswiftc -enforce-exclusivity=unchecked $(SECTIONS) \
+# The flags are the same for both programs, so that the second one is only linked.
+FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -enforce-exclusivity=unchecked $(SECTIONS) \
   -Xswiftc -use-ld=lld -Xlinker --gc-sections -Xlinker --no-export-dynamic -Xlinker --icf=all -Xlinker -s \
   -Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker scripts/release.ld $(RELR)
+RELEASE := $(FLAGS) --product byway
+# The linker's map names the modules in the program.
+GATEWAY := $(FLAGS) --product byway-gateway -Xlinker -Map=.build/byway-gateway.map
 
-.PHONY: build size screenshot cost reference-c firmware wasm mini test-firmware fuzz-firmware test-mini test test-device soak soak-daemons faults demo docs format lint files check release install deb bench bench-serial examples \
+.PHONY: build gateway size screenshot cost reference-c firmware wasm mini test-firmware fuzz-firmware test-mini test test-device soak soak-daemons faults demo docs format lint files check release install deb bench bench-serial examples \
   dependencies peers clean
 
 build: dependencies
@@ -34,8 +38,8 @@ endif
 
 # make test ARGUMENTS='--filter Ping'
 # Tests with processes use the release build of the command, because they also check its memory.
-test: release peers
-	BYWAY="$$(swift build $(RELEASE) --show-bin-path)/byway" scripts/test $(ARGUMENTS)
+test: release gateway peers
+	BYWAY="$$(swift build $(RELEASE) --show-bin-path)/byway" BYWAY_GATEWAY="$$(swift build $(RELEASE) --show-bin-path)/byway-gateway" scripts/test $(ARGUMENTS)
 
 # Tests on real drivers, in an emulated PC: docs/design/testing-with-a-device.md.
 test-device: release
@@ -84,6 +88,11 @@ check: lint files dependencies
 release: dependencies
 	swift build $(RELEASE)
 	@echo "$$(swift build $(RELEASE) --show-bin-path)/byway"
+
+# byway-gateway, the small gateway: docs/small-boards.md. Fails above 11 MB, or if it contains Foundation.
+gateway: dependencies
+	swift build $(GATEWAY)
+	scripts/check-gateway .build/byway-gateway.map "$$(swift build $(RELEASE) --show-bin-path)/byway-gateway"
 
 # Installs the command with units, manual pages, completions and example files: make install PREFIX=/usr/local DESTDIR=
 install: release

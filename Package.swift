@@ -76,6 +76,7 @@ let package = Package(
   ].map { .library(name: $0, targets: [$0]) } + [
     .library(name: "BywayTesting", targets: ["BywayTesting", "BywayLineDevices", "BywayLineEmulation"]),
     .executable(name: "byway", targets: ["byway"]),
+    .executable(name: "byway-gateway", targets: ["byway-gateway"]),
   ],
   // A program that uses the libraries depends on the transports that it needs. This is one trait, because SwiftPM 6.3 passes several to the
   // compiler in random order, and then builds everything again.
@@ -103,8 +104,9 @@ let package = Package(
     // The C library of the system.
     source("BywayLibC", []),
 
-    // Helpers for every module: files, texts and times without Foundation.
-    source("BywayPrimitives", ["BywayLibC"]),
+    // Helpers for every module: files, texts, times and digests without Foundation.
+    .systemLibrary(name: "CBywayMD", pkgConfig: "libmd", providers: [.apt(["libmd-dev"])]),
+    source("BywayPrimitives", ["BywayLibC", "CBywayMD"]),
 
     // State machines without I/O, clock or lock.
     .systemLibrary(
@@ -125,7 +127,7 @@ let package = Package(
       "Byway",
       [
         "BywayLibC", "BywayLineLayer", "BywayHTTPWire", "BywayHTTP1Session", "BywayHTTP2Session", "BywayPrimitives",
-        nioCore, nioPosix, httpTypes, logging, crypto,
+        nioCore, nioPosix, httpTypes, logging,
       ]),
 
     // Devices by their names, and hubs that their gateways dial.
@@ -136,7 +138,6 @@ let package = Package(
       "BywayTLS",
       [
         "Byway", "BywayHTTPWire", "BywayLibC", "BywayPrimitives", nioCore, nioPosix, nioSSL, nioTLS, httpTypes, logging,
-        crypto,
       ]),
 
     // The gateway and the proxy.
@@ -242,24 +243,49 @@ let package = Package(
 
     // The command. What it shares with its daemons: a terminal, standard streams, failures with exit statuses.
     source("BywayTerminal", ["Byway", "BywayLibC", "BywayPrimitives", nioCore], small),
+    // The process of a daemon: its log, signals, limits, and the notices to systemd.
+    source(
+      "BywayDaemonProcess",
+      [
+        "Byway", "BywayDevices", "BywayGateway", "BywayLibC", "BywayPrimitives", "BywayTerminal", nioCore, nioPosix,
+        logging,
+      ], small),
+    // A gateway without an argument parser, and the values of its options, which the command reads as well.
+    source(
+      "BywayGatewayProgram",
+      [
+        "Byway", "BywayDaemonProcess", "BywayDevices", "BywayGateway", "BywayLibC", "BywayPrimitives", "BywayTLS",
+        "BywayTerminal", nioCore, logging,
+      ], small),
+    // A small gateway for devices with little flash: without Foundation.
+    .executableTarget(
+      name: "byway-gateway",
+      dependencies: [
+        "Byway", "BywayGatewayProgram", "UnixTransport", "TCPTransport", "ProcessTransport", "DescriptorTransport",
+        .target(name: "SerialTransport", condition: .when(traits: ["SerialAndSSH"])),
+      ],
+      swiftSettings: small),
     source(
       "BywayDaemon",
       [
-        "Byway", "BywayDevices", "BywayGateway", "BywayInspector", "BywayInterceptors", "BywayLibC", "BywayMetrics",
+        "Byway", "BywayDaemonProcess", "BywayDevices", "BywayGateway", "BywayInspector", "BywayInterceptors",
+        "BywayLibC", "BywayMetrics",
         "BywayPlugins", "BywayProxy", "BywayHTTPWire", "BywayLineLayer", "BywayPrimitives", "BywayPrometheusText",
         "BywayTerminal", coreMetrics, nioCore, nioPosix, httpTypes, logging,
       ], small),
     source(
       "BywayDemo",
       [
-        "Byway", "BywayDaemon", "BywayGateway", "BywayInspector", "BywayInterceptors", "BywayProxy",
-        "BywayLineDevices", "BywayLineEmulation", "BywayLineLayer", "BywayPrimitives", "BywayTerminal", nioCore,
+        "Byway", "BywayDaemon", "BywayDaemonProcess", "BywayGateway", "BywayInspector", "BywayInterceptors",
+        "BywayProxy", "BywayLineDevices", "BywayLineEmulation", "BywayLineLayer", "BywayPrimitives", "BywayTerminal",
+        nioCore,
         httpTypes, logging, crypto,
       ], small),
     source(
       "BywayCommand",
       [
-        "Byway", "BywayBrowserFiles", "BywayDaemon", "BywayDemo", "BywayDevices", "BywayDoctor", "BywayGateway",
+        "Byway", "BywayBrowserFiles", "BywayDaemon", "BywayDaemonProcess", "BywayDemo", "BywayDevices", "BywayDoctor",
+        "BywayGateway", "BywayGatewayProgram",
         "BywayInterceptors", "BywayLibC", "BywayPlugins", "BywayProxy", "BywayTLS", "BywayHTTPWire",
         "BywayLineConformance", "BywayLineDevices", "BywayLineEmulation", "BywayLineLayer", "BywayPrimitives",
         "BywayTLSInterception", "BywayTerminal", nioCore, nioPosix, nioSSL, httpTypes, logging, crypto,
@@ -561,20 +587,22 @@ let package = Package(
       "EndToEndTests",
       [
         "Byway", "BywayLineDevices", "BywayLineEmulation", "BywayLineLayer", "SerialTransport", "TestPeers", "byway",
-        "TestTools", "TestWire",
+        "byway-gateway", "TestTools", "TestWire",
         nioCore, nioPosix, logging,
       ]),
     tests(
       "BywayDaemonTests",
       [
-        "Byway", "BywayDaemon", "BywayGateway", "BywayHTTPWire", "BywayInspector", "BywayLineLayer", "BywayPlugins",
+        "Byway", "BywayDaemon", "BywayDaemonProcess", "BywayGateway", "BywayHTTPWire", "BywayInspector",
+        "BywayLineLayer", "BywayPlugins",
         "BywayPrimitives", "BywayProxy", "BywayTerminal", "TestPeers", "byway", "LoopbackTransport", "ProcessTransport",
         "TCPTransport", "UnixTransport", "TestTools", nioCore, nioPosix, httpTypes, logging,
       ]),
     tests(
       "BywayCommandTests",
       [
-        "Byway", "BywayCommand", "BywayDaemon", "BywayDemo", "BywayDevices", "BywayLineEmulation",
+        "Byway", "BywayCommand", "BywayDaemon", "BywayDaemonProcess", "BywayDemo", "BywayDevices",
+        "BywayGatewayProgram", "BywayLineEmulation",
         "BywayLineLayer", "BywayPlugins",
         "BywayPrimitives", "BywayTerminal", "TestPeers", "byway",
         "LoopbackTransport", "ProcessTransport",

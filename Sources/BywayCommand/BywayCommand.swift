@@ -1,6 +1,6 @@
 import ArgumentParser
 public import Byway
-import BywayDaemon
+import BywayDaemonProcess
 import BywayLibC
 import BywayTerminal
 

@@ -1,8 +1,7 @@
 import ArgumentParser
 import Byway
-import BywayDaemon
-import BywayLibC
-import BywayPrimitives
+import BywayDaemonProcess
+import BywayGatewayProgram
 import BywayTerminal
 
 /// The report of an error to the user: one line for each failure, and an exit status.
@@ -42,19 +41,11 @@ struct ErrorReport {
 
   func print() -> ExitStatus {
     switch text {
-    case .failures(let messages): for message in messages { Self.print(failure: message) }
+    case .failures(let messages): for message in messages { FailureReport.print(message) }
     case .answer(let answer): try? StandardStream.output.write(answer + "\n")
     case .none: break
     }
     return status
-  }
-
-  /// Prints a failure as a line of the log if the log is not text: its readers need the errors of a start as well.
-  private static func print(failure message: String) {
-    let format = LogLevels.currentFormat
-    guard format != .text else { return StandardStream.error.writeLine("byway: \(message)") }
-    let line = LogLine(time: .now(), level: .error, label: "byway", message: message, metadata: [])
-    try? Descriptor.write(line.bytes(format), to: STDERR_FILENO)
   }
 
   /// Returns the report of an ArgumentParser error; help is one of them.

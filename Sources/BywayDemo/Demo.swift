@@ -1,5 +1,5 @@
 package import Byway
-import BywayDaemon
+import BywayDaemonProcess
 import BywayTerminal
 
 /// The demo of everything on this machine.

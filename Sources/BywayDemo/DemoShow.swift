@@ -1,4 +1,4 @@
-import BywayDaemon
+import BywayDaemonProcess
 import NIOCore
 
 /// The interactive demo, which runs until its user quits.

@@ -1,6 +1,5 @@
 import Byway
 import BywayPrimitives
-import Crypto
 package import NIOSSL
 
 /// The SHA-256 of a server's public key (its SubjectPublicKeyInfo), which is unchanged when its certificate is renewed with the same key.
@@ -14,7 +13,7 @@ public struct KeyPin: Sendable, Hashable, CustomStringConvertible {
   /// - Throws: `BywayError` with code `invalidAddress`.
   public init(_ text: String) throws {
     guard text.hasPrefix(Self.prefix), let digest = Base64.decode(text.utf8.dropFirst(Self.prefix.utf8.count)),
-      digest.count == SHA256.byteCount
+      digest.count == MessageDigest.sha256Length
     else {
       throw BywayError(
         .invalidAddress, "\"\(text)\" is not a pin: write sha256// and the key's SHA-256 in base 64.", processing: .none
@@ -26,7 +25,7 @@ public struct KeyPin: Sendable, Hashable, CustomStringConvertible {
   /// Returns `nil` if the certificate's key cannot be read.
   package init?(_ certificate: NIOSSLCertificate) {
     guard let key = try? certificate.extractPublicKey().toSPKIBytes() else { return nil }
-    digest = Array(SHA256.hash(data: key))
+    digest = MessageDigest.sha256(of: key)
   }
 
   public var description: String { Self.prefix + Base64.encode(digest) }

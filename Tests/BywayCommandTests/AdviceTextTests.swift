@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayTerminal
 import Testing
 
 @testable import BywayCommand

@@ -8,6 +8,8 @@ import Testing
 import UnixTransport
 
 @testable import BywayCommand
+@testable import BywayDaemonProcess
+@testable import BywayGatewayProgram
 
 @Suite("Links without a scheme") struct BarePlaceTests {
   private let transports = TransportRegistry([

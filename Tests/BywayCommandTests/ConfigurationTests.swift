@@ -7,6 +7,7 @@ import Testing
 
 @testable import BywayCommand
 @testable import BywayDaemon
+@testable import BywayDaemonProcess
 
 extension Parsing {
   /// Files with several gateways or proxies, and messages about errors in them.

@@ -9,6 +9,7 @@ import UnixTransport
 
 @testable import BywayCommand
 @testable import BywayDaemon
+@testable import BywayDaemonProcess
 
 extension Parsing {
   /// Devices on a command line and in a file.

@@ -8,6 +8,7 @@ import Testing
 
 @testable import BywayCommand
 @testable import BywayDaemon
+@testable import BywayGatewayProgram
 
 extension Parsing {
   @Suite("Gateway options") struct GatewayOptionsTests {

@@ -5,6 +5,7 @@ import Testing
 import UnixTransport
 
 @testable import BywayCommand
+@testable import BywayDaemonProcess
 
 /// The list of `--interceptors`.
 @Suite("Order of interceptors") struct InterceptorOrderTests {

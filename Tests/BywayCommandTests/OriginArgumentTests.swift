@@ -2,6 +2,8 @@ import BywayGateway
 import Testing
 
 @testable import BywayCommand
+@testable import BywayDaemonProcess
+@testable import BywayGatewayProgram
 
 @Suite("Origins as arguments") struct OriginArgumentTests {
   @Test(

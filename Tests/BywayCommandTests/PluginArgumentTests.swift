@@ -8,6 +8,7 @@ import UnixTransport
 
 @testable import BywayCommand
 @testable import BywayDaemon
+@testable import BywayDaemonProcess
 
 /// The values of `--interceptor`, and sections of plugins in a file.
 @Suite("Plugins on the command line") struct PluginArgumentTests {

@@ -10,6 +10,7 @@ import Testing
 import UnixTransport
 
 @testable import BywayCommand
+@testable import BywayDaemonProcess
 
 extension Parsing {
   /// Users and rights on a command line and in a file.

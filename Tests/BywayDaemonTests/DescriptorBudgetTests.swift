@@ -1,7 +1,7 @@
 import BywayTerminal
 import Testing
 
-@testable import BywayDaemon
+@testable import BywayDaemonProcess
 
 @Suite struct DescriptorBudgetTests {
   private let reserve = DescriptorBudget.reserve

@@ -6,7 +6,7 @@ import Synchronization
 import TestTools
 import Testing
 
-@testable import BywayDaemon
+@testable import BywayDaemonProcess
 
 /// The output of a test's loggers.
 final class LogLines: Sendable {

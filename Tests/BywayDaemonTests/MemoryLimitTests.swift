@@ -1,7 +1,7 @@
 import Byway
 import Testing
 
-@testable import BywayDaemon
+@testable import BywayDaemonProcess
 
 @Suite struct MemoryLimitTests {
   @Test(

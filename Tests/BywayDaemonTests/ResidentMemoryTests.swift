@@ -1,6 +1,6 @@
 import Testing
 
-@testable import BywayDaemon
+@testable import BywayDaemonProcess
 
 @Suite struct ResidentMemoryTests {
   @Test("only read-only private file mappings are released from memory")

@@ -9,7 +9,7 @@ import TestPeers
 import TestTools
 import Testing
 
-@testable import BywayDaemon
+@testable import BywayDaemonProcess
 
 /// Notifications of daemons to the service manager.
 @Suite("Service manager") struct ServiceManagerTests {

@@ -1,6 +1,5 @@
 package import BywayHTTPWire
 import BywayPrimitives
-import Crypto
 
 /// The proof of both ends of an HTTP/1.1 connection that they speak WebSocket (RFC 6455 §4).
 ///
@@ -50,10 +49,7 @@ package struct WebSocketHandshake {
 
   /// The value of `Sec-WebSocket-Accept` for this key.
   var proof: String {
-    var hash = Insecure.SHA1()
-    let input = Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)
-    input.withUnsafeBytes { hash.update(bufferPointer: $0) }
-    return Base64.encode(Array(hash.finalize()))
+    Base64.encode(MessageDigest.sha1(of: Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
   }
 
   /// Sixteen bytes in base64 are twenty-two digits and two of padding.

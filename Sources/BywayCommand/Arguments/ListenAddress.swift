@@ -1,4 +1,5 @@
 import Byway
+import BywayGatewayProgram
 import BywayTerminal
 
 /// The address at which a proxy listens, as users write it: `PORT` of this machine, `HOST:PORT`, `https://HOST:PORT`, `unix:PATH`, `fd:NAME`, or a whole

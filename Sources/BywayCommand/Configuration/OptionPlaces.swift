@@ -1,4 +1,5 @@
 import BywayDaemon
+import BywayDaemonProcess
 import BywayTerminal
 
 /// The places of a plan's options: a line of its file, or the command line.

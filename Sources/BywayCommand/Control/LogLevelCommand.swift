@@ -1,5 +1,6 @@
 import ArgumentParser
 import BywayDaemon
+import BywayDaemonProcess
 import BywayPrimitives
 import BywayTerminal
 

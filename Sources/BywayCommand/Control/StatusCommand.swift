@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayDaemon
+import BywayDaemonProcess
 import BywayPrimitives
 import BywayTerminal
 

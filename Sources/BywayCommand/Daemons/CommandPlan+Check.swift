@@ -1,5 +1,6 @@
 import Byway
 import BywayDaemon
+import BywayDaemonProcess
 import BywayTerminal
 
 extension CommandPlan {

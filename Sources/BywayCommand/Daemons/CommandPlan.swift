@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayDaemon
+import BywayDaemonProcess
 import BywayTerminal
 import Logging
 

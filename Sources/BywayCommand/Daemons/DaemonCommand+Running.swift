@@ -1,4 +1,5 @@
 import BywayDaemon
+import BywayDaemonProcess
 import BywayTerminal
 
 extension DaemonCommand {

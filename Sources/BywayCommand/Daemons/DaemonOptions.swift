@@ -1,6 +1,8 @@
 import ArgumentParser
 import Byway
 import BywayDaemon
+import BywayDaemonProcess
+import BywayGatewayProgram
 import BywayLibC
 import BywayTerminal
 

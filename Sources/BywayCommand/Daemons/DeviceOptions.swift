@@ -1,7 +1,9 @@
 import ArgumentParser
 import Byway
 import BywayDaemon
+import BywayDaemonProcess
 import BywayDevices
+import BywayGatewayProgram
 import BywayPrimitives
 import BywayProxy
 import BywayTerminal

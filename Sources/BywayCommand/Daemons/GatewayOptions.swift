@@ -1,11 +1,8 @@
 import ArgumentParser
 import Byway
 import BywayDaemon
-import BywayDevices
 import BywayGateway
-import BywayProxy
-import BywayTLS
-import BywayTerminal
+import BywayGatewayProgram
 import Logging
 
 /// The options of a gateway, on the command line or in a file.
@@ -73,6 +70,27 @@ struct GatewayOptions: MemberOptions {
     help: .value("seconds", "How long the origin may pause within a body of declared length. (default: 300)"))
   var bodyTimeout: Seconds?
 
+  /// The values of the options that byway-gateway has as well.
+  private var settings: GatewaySettings {
+    var settings = GatewaySettings()
+    settings.links = link
+    settings.origin = origin
+    settings.allow = allow
+    settings.allowUpgrade = allowUpgrade
+    settings.name = name
+    settings.title = title
+    settings.peer = peer.settings
+    settings.upstreamProxy = upstreamProxy
+    settings.hostField = hostField
+    settings.titleCase = titleCase
+    settings.forwarded = forwarded
+    settings.maxConnections = maxConnections
+    settings.connectTimeout = connectTimeout
+    settings.responseTimeout = responseTimeout
+    settings.bodyTimeout = bodyTimeout
+    return settings
+  }
+
   func links(of configuration: GatewayConfiguration) -> [OptionLink] {
     zip(link, configuration.links).map { text, link in
       OptionLink(option: "--link", value: text, link: link, opening: link.opening ?? .listen)
@@ -83,32 +101,13 @@ struct GatewayOptions: MemberOptions {
 
   /// - Throws: ``CommandFailure`` or ``BywayError`` if something is missing or wrong.
   func configuration(transports: TransportRegistry, logger: Logger) throws -> GatewayConfiguration {
-    guard !link.isEmpty else {
-      throw CommandFailure(.usage, "A gateway needs a link: add --link, for example --link unix:/run/byway.sock.")
-    }
-    guard let originText = origin else {
-      throw CommandFailure(.usage, "A gateway needs an origin: add --origin, for example --origin http://127.0.0.1:80.")
-    }
-    let origin = try OptionValue.of("--origin") { try OriginArgument.origin(originText) }
+    let settings = settings
+    let origin = try settings.target()
     try interceptors.check(transports: transports)
     _ = try interceptors.chain(at: .gateway, hasCache: false, in: transports)
-    var configuration = GatewayConfiguration(links: try links(in: transports), origin: origin)
-    configuration.allowed = try allowRules()
-    configuration.allowedUpgrades = try UpgradeProtocol.allowed(allowUpgrade)
-    configuration.claim = try claim()
-    configuration.tls = try tlsPolicy(for: origin)
-    configuration.upstreamProxy = try proxy()
-    if let hostField = try host() { configuration.hostField = hostField }
-    configuration.capitalizesFieldNames = titleCase
-    configuration.addsForwarded = forwarded
-    let descriptors = try DescriptorBudget(accepting: maxConnections)
-    configuration.maximumConnections = descriptors.accepted
-    configuration.maximumOriginConnections = min(configuration.maximumOriginConnections, descriptors.opened)
-    if let connectTimeout { configuration.connectTimeout = connectTimeout.duration }
-    if let responseTimeout { configuration.responseTimeout = responseTimeout.duration }
-    if let bodyTimeout { configuration.bodyTimeout = bodyTimeout.duration }
-    configuration.logger = logger
-    return configuration
+    return try settings.configuration(to: origin, trusting: PeerOptions.stored, logger: logger) {
+      try transports.link(named: $0)
+    }
   }
 
   func interception(of configuration: GatewayConfiguration, with files: InterceptionFiles) throws -> Interception {
@@ -116,85 +115,9 @@ struct GatewayOptions: MemberOptions {
       at: .gateway, upgrades: configuration.allowedUpgrades, with: files, logger: configuration.logger)
   }
 
-  private func tlsPolicy(for origin: Origin) throws -> TLSPolicy {
-    guard peer.isEmpty || origin.speaksTLS else {
-      throw CommandFailure(
-        .usage,
-        "--trust, --client-cert, --peer-name and --peer-address are for an origin of https://, not \(origin.text).")
-    }
-    return try peer.policy(for: origin.authority?.host.text ?? "")
-  }
-
   /// Checks the given values that the parser leaves as text.
   func check(transports: TransportRegistry) throws {
-    _ = try links(in: transports)
     try interceptors.check(transports: transports)
-    if let origin { _ = try OptionValue.of("--origin") { try OriginArgument.origin(origin) } }
-    _ = try allowRules()
-    _ = try UpgradeProtocol.allowed(allowUpgrade)
-    _ = try proxy()
-    _ = try host()
-    _ = try deviceName()
-    _ = try deviceTitle()
-    try DescriptorBudget.check(maxConnections)
-  }
-
-  private func links(in transports: TransportRegistry) throws -> [Link] {
-    try link.map { text in
-      try OptionValue.of("--link") {
-        let link = try transports.link(named: text)
-        try Self.check(link)
-        return link
-      }
-    }
-  }
-
-  private func allowRules() throws -> [AllowRule] {
-    try allow.map { text in try OptionValue.of("--allow") { try AllowRule(text) } }
-  }
-
-  private func claim() throws -> DeviceClaim? {
-    guard let name = try deviceName() else {
-      guard title == nil else { throw CommandFailure(.usage, "--title is shown next to a name: add --name.") }
-      return nil
-    }
-    return DeviceClaim(name: name, title: try deviceTitle())
-  }
-
-  private func deviceName() throws -> DeviceName? {
-    try name.map { text in
-      do throws(NameProblem) { return try DeviceName.selfGiven(text) } catch {
-        throw CommandFailure(.usage, "--name: \(text.debugDescription) \(error).")
-      }
-    }
-  }
-
-  private func deviceTitle() throws -> DeviceText? {
-    try title.map { text in
-      guard let title = DeviceText(text) else {
-        throw CommandFailure(.usage, "--title takes up to 128 characters that can be shown, on one line.")
-      }
-      return title
-    }
-  }
-
-  private func host() throws -> HostField? {
-    try hostField.map { text in try OptionValue.of("--host-field") { try HostField(text) } }
-  }
-
-  private func proxy() throws -> UpstreamProxy? {
-    try upstreamProxy.map { text in try OptionValue.of("--upstream-proxy") { try UpstreamProxy(text) } }
-  }
-
-  private static func check(_ link: Link) throws {
-    if link.framing == .http1 {
-      throw CommandFailure(
-        .usage,
-        "\(link.address): a gateway always speaks HTTP/2 on its links, and http=1.1 is for the other end: leave it out."
-      )
-    }
-    if link.address[option: "insecure"] != nil {
-      throw CommandFailure(.usage, "\(link.address): a gateway must not be open to everyone: use tls:// with ?ca=….")
-    }
+    try settings.check { try transports.link(named: $0) }
   }
 }

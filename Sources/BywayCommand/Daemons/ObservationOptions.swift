@@ -1,6 +1,8 @@
 import ArgumentParser
 import Byway
 import BywayDaemon
+import BywayDaemonProcess
+import BywayGatewayProgram
 import BywayTerminal
 
 /// The options for what can be observed of a daemon from outside, on the command line or before the first section of a file.

@@ -1,5 +1,5 @@
 import ArgumentParser
-import BywayDaemon
+import BywayDaemonProcess
 import BywayDemo
 
 /// `byway demo`

@@ -1,7 +1,9 @@
 import ArgumentParser
 import Byway
 import BywayDaemon
+import BywayDaemonProcess
 import BywayDoctor
+import BywayGatewayProgram
 import BywayLibC
 import BywayPrimitives
 import BywayTerminal

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Byway
 import BywayDaemon
+import BywayGatewayProgram
 import BywayInterceptors
 import BywayTerminal
 import Logging

@@ -1,5 +1,6 @@
 import Byway
 import BywayDaemon
+import BywayGatewayProgram
 import BywayHTTPWire
 import BywayPlugins
 import BywayPrimitives

@@ -1,5 +1,6 @@
 import Byway
 import BywayDaemon
+import BywayGatewayProgram
 import BywayLibC
 import BywayPrimitives
 import BywayTerminal

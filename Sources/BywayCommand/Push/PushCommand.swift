@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayGatewayProgram
 import BywayLibC
 import BywayPrimitives
 import BywayTerminal

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Byway
+import BywayGatewayProgram
 import BywayTLS
-import BywayTerminal
 
 /// TLS with the one origin of a command: the certificates to trust, and the client certificate to present.
 struct PeerOptions: ParsableArguments {
@@ -26,28 +26,28 @@ struct PeerOptions: ParsableArguments {
     help: .value("host[:port]", "Connect to this host instead; the origin is expected there."))
   var peerAddress: String?
 
-  var isEmpty: Bool {
-    trust.isEmpty && clientCert == nil && clientKey == nil && peerName == nil && peerAddress == nil
+  /// The values of these options.
+  var settings: PeerSettings {
+    var settings = PeerSettings()
+    settings.trust = trust
+    settings.clientCertificate = clientCert
+    settings.clientKey = clientKey
+    settings.name = peerName
+    settings.address = peerAddress
+    return settings
   }
+
+  var isEmpty: Bool { settings.isEmpty }
 
   /// Returns the policy from the user's trust store and these options.
   /// - Parameter host: The origin's host, as the user wrote it.
   /// - Throws: ``CommandFailure`` or ``BywayError`` if a file cannot be used.
   func policy(for host: String) throws -> TLSPolicy {
-    var policy = TLSPolicy()
-    // A daemon may have no home folder.
-    if let store = try? TrustStore() { policy.trust = try store.trust() }
-    for file in trust { try policy.trust.add(certificatesIn: file, for: host) }
-    switch (clientCert, clientKey) {
-    case (let certificate?, let key?):
-      policy.identities = [try ClientIdentity(certificate: certificate, key: key, hosts: [host])]
-    case (nil, nil): break
-    default:
-      throw CommandFailure(.usage, "A client certificate needs its key: give both --client-cert and --client-key.")
-    }
-    if peerName != nil || peerAddress != nil {
-      policy.peerNames = [try PeerName(host: host, dial: peerAddress, name: peerName)]
-    }
-    return policy
+    try settings.policy(for: host, trusting: Self.stored())
+  }
+
+  /// Returns what the user's store trusts; `nil` if there is none, as a daemon may have no home folder.
+  static func stored() throws -> ServerTrust? {
+    try (try? TrustStore())?.trust()
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Byway
+import BywayGatewayProgram
 import BywayPrimitives
 import BywayProxy
 import BywayTerminal

@@ -1,3 +1,4 @@
+package import BywayDaemonProcess
 import BywayPrimitives
 package import BywayTerminal
 

@@ -1,4 +1,5 @@
 package import Byway
+import BywayDaemonProcess
 import BywayPrimitives
 import BywayTerminal
 package import HTTPTypes

@@ -1,4 +1,5 @@
 import Byway
+import BywayDaemonProcess
 import BywayPrimitives
 import BywayProxy
 import HTTPTypes

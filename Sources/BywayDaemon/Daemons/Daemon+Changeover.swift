@@ -1,4 +1,5 @@
 import Byway
+import BywayDaemonProcess
 import BywayTerminal
 
 /// The change from one plan to the next, which happens completely or not at all. All that the next plan needs is opened for all

@@ -1,3 +1,4 @@
+package import BywayDaemonProcess
 import BywayPrimitives
 import BywayTerminal
 import Logging

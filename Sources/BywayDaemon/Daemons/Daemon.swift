@@ -1,4 +1,5 @@
 import Byway
+package import BywayDaemonProcess
 import BywayInspector
 import BywayLibC
 import BywayPlugins
@@ -198,10 +199,7 @@ package actor Daemon<Member: DaemonMember>: Service {
   package var statusLine: String {
     get async {
       let links = await memberStatus().flatMap(\.links)
-      let requests = DaemonStatus.Requests(tally)
-      let count = requests.running + requests.done + requests.failed.values.reduce(0, +)
-      return "\(links.filter { $0.state == .link(.up) }.count) of \(links.count) links up, \(count) requests, "
-        + "\(requests.running) running"
+      return tally.statusLine(linksUp: links.count { $0.state == .link(.up) }, of: links.count)
     }
   }
 

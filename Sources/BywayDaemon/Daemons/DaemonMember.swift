@@ -1,4 +1,5 @@
 package import Byway
+package import BywayDaemonProcess
 
 /// A member of a daemon: a gateway or a proxy.
 package protocol DaemonMember: Sendable {

@@ -1,3 +1,4 @@
+package import BywayDaemonProcess
 package import NIOCore
 
 /// The settings of a whole daemon.

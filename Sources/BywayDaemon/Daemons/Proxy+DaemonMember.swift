@@ -1,4 +1,5 @@
 import Byway
+import BywayDaemonProcess
 import BywayDevices
 import BywayInspector
 import BywayPrimitives

@@ -7,12 +7,17 @@ package final class BywayProcess: Sendable {
   package let process: ChildProcess
 
   /// The built command: next to the test bundle, or where the environment variable BYWAY points.
-  package static func command() throws -> String {
+  package static func command() throws -> String { try program("byway", variable: "BYWAY") }
+
+  /// The built small gateway: next to the test bundle, or where the environment variable BYWAY_GATEWAY points.
+  package static func smallGateway() throws -> String { try program("byway-gateway", variable: "BYWAY_GATEWAY") }
+
+  private static func program(_ name: String, variable: String) throws -> String {
     let bundle = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    let beside = URL(filePath: bundle).deletingLastPathComponent().appending(path: "byway").path
-    let path = ProcessInfo.processInfo.environment["BYWAY"] ?? beside
+    let beside = URL(filePath: bundle).deletingLastPathComponent().appending(path: name).path
+    let path = ProcessInfo.processInfo.environment[variable] ?? beside
     guard FileManager.default.isExecutableFile(atPath: path) else {
-      throw PeerFailure("\(path) is missing: swift build --product byway, or set BYWAY to the command's path")
+      throw PeerFailure("\(path) is missing: swift build --product \(name), or set \(variable) to the program's path")
     }
     return path
   }
@@ -30,6 +35,13 @@ package final class BywayProcess: Sendable {
     _ arguments: [String], environment: [String: String] = [:], descriptors: Int? = nil
   ) async throws -> BywayProcess {
     try await BywayProcess("gateway", arguments, environment, descriptors: descriptors)
+  }
+
+  /// Starts the small gateway and waits until it is ready.
+  package static func smallGateway(_ arguments: [String], environment: [String: String] = [:]) async throws
+    -> BywayProcess
+  {
+    try await BywayProcess("gateway", ChildProcess(smallGateway(), arguments, environment: environment))
   }
 
   /// Starts a proxy and waits until it is ready.

@@ -3,9 +3,9 @@ import BywayPrimitives
 /// The notice that a service is ready, and where. It is written at each log level, because a user waits for it.
 package struct ReadyNotice: Sendable {
   /// The notice as text, as in "gateway hall ready on unix:/run/hall.sock".
-  let words: String
+  package let words: String
   /// The same facts for programs.
-  let facts: [(name: String, value: String)]
+  package let facts: [(name: String, value: String)]
   /// The text in place of ``words`` if others may read it: in a journal, a file or a pipe.
   var publicWords: String?
 

@@ -1,13 +1,12 @@
 import Foundation
 import Glibc
 import Synchronization
-import TestPeers
 import TestTools
 
 /// The service manager's socket, with received notifications in order. It reads continuously, because a full socket blocks the sender.
-final class NotificationInbox: Sendable {
+package final class NotificationInbox: Sendable {
   /// The value of NOTIFY_SOCKET.
-  let name: String
+  package let name: String
   private let descriptor: CInt
   private let waiting: Waiting
 
@@ -19,7 +18,7 @@ final class NotificationInbox: Sendable {
   }
 
   /// - Parameter name: a path, or @ and the name of an abstract socket.
-  init(_ name: String) throws {
+  package init(_ name: String) throws {
     self.name = name
     let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     self.descriptor = descriptor
@@ -51,7 +50,7 @@ final class NotificationInbox: Sendable {
   }
 
   /// Waits for the next notification that meets the condition, and drops those before it.
-  func next(where isMeant: @escaping (String) -> Bool = { _ in true }) async throws -> String {
+  package func next(where isMeant: @escaping (String) -> Bool = { _ in true }) async throws -> String {
     let text = try await eventualValue {
       while let text = waiting.take() {
         if isMeant(text) { return text }

@@ -1,7 +1,7 @@
 import BywayLibC
 import BywayPrimitives
 import Logging
-import NIOCore
+package import NIOCore
 import NIOPosix
 
 /// The service manager that has started this daemon, such as systemd. Without one, notices are dropped.
@@ -27,13 +27,13 @@ package struct ServiceManager: Sendable {
   }
 
   /// Reports that the service is ready, for the first time or after a reload.
-  func ready(status: String) { tell(.ready(status: status)) }
+  package func ready(status: String) { tell(.ready(status: status)) }
 
   /// Reports a reload; ``ready(status:)`` reports its end, whether the configuration is new or the old one.
-  func reloading() { tell(.reloading(since: MonotonicClock.now)) }
+  package func reloading() { tell(.reloading(since: MonotonicClock.now)) }
 
   /// - Parameter patience: The time that running requests may still take.
-  func stopping(within patience: TimeAmount) {
+  package func stopping(within patience: TimeAmount) {
     // Then the rest of them are closed, which takes a moment as well.
     tell(.stopping(within: (patience + .seconds(5)).nanoseconds / 1000))
   }

@@ -1,8 +1,8 @@
-import Byway
+package import Byway
 
 /// Puts the advice of libraries into the words of this command: its options.
-enum AdviceText {
-  static func of(_ advice: Advice) -> String {
+package enum AdviceText {
+  package static func of(_ advice: Advice) -> String {
     switch advice {
     case .allow(let target): "start it with --allow \(target) if it should"
     case .allowPage(let page?): "start it with --allow-page \(page) if it should"

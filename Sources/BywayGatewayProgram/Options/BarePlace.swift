@@ -1,17 +1,17 @@
 import Byway
 import BywayLibC
 import BywayPrimitives
-import BywayTerminal
+package import BywayTerminal
 
 /// A place without a scheme, as users write it for an address: `8080`, `127.0.0.1:8080` or `/run/app.sock`.
-enum BarePlace: Hashable {
+package enum BarePlace: Hashable {
   case port
   case hostPort
   case path
 
   /// - Parameter schemes: The schemes of addresses.
   /// - Returns: `nil` if the text may be an address or a name.
-  init?(_ text: some StringProtocol, besides schemes: [String]) {
+  package init?(_ text: some StringProtocol, besides schemes: [String]) {
     let beginning = text.prefix { $0 != ":" }
     if beginning.contains("/") {
       self = .path
@@ -31,7 +31,7 @@ enum BarePlace: Hashable {
   }
 
   /// Returns the mistake in a port; `nil` if it is one.
-  static func mistake(inPort text: some StringProtocol) -> String? {
+  package static func mistake(inPort text: some StringProtocol) -> String? {
     isNumber(text) && UInt16(text) != nil ? nil : "\"\(text)\" is not a port: write a number from 1 to 65535"
   }
 
@@ -39,7 +39,7 @@ enum BarePlace: Hashable {
   /// - Parameters:
   ///   - text: The text of this place.
   ///   - isProgram: Whether a program is what users name most often.
-  func failure(_ text: some StringProtocol, isProgram: Bool) -> CommandFailure {
+  package func failure(_ text: some StringProtocol, isProgram: Bool) -> CommandFailure {
     if self != .path, let mistake = Self.mistake(inPort: String(text).split(separator: ":").last ?? "") {
       return CommandFailure(.usage, "\(mistake).")
     }

@@ -9,7 +9,7 @@ package enum MemoryLimit {
 
   /// Sets the budget of this process.
   /// - Parameter asked: The user's limit in bytes; `nil` for the usual one, or less if the system gives the process little memory.
-  static func apply(_ asked: Int?) {
+  package static func apply(_ asked: Int?) {
     MemoryBudget.shared.limit = asked ?? fitting(within: [group, resource].compactMap(\.self).min())
   }
 

@@ -1,4 +1,4 @@
-import Logging
+package import Logging
 import Synchronization
 
 /// The level and the format of this process's log. A change applies to all of its loggers from that moment on. Safe on any thread.
@@ -7,7 +7,7 @@ package enum LogLevels {
   private static let level = Atomic(place(of: .info, in: LogLevel.allCases))
   private static let format = Atomic(place(of: .text, in: LogFormat.allCases))
 
-  static var current: Logger.Level { LogLevel.allCases[level.load(ordering: .relaxed)].level }
+  package static var current: Logger.Level { LogLevel.allCases[level.load(ordering: .relaxed)].level }
   package static var currentFormat: LogFormat { LogFormat.allCases[format.load(ordering: .relaxed)] }
 
   package static func set(_ level: LogLevel) {

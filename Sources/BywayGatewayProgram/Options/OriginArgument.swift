@@ -1,11 +1,11 @@
 import Byway
-import BywayGateway
+package import BywayGateway
 import BywayTerminal
 
 /// An origin as users write it: its address, or for `http` also `HOST:PORT`, or `PORT` of this machine.
-enum OriginArgument {
+package enum OriginArgument {
   /// - Throws: ``CommandFailure`` or `BywayError` if the text has none of these forms.
-  static func origin(_ text: String) throws -> Origin {
+  package static func origin(_ text: String) throws -> Origin {
     switch BarePlace(text, besides: Origin.schemes) {
     case .port:
       if let mistake = BarePlace.mistake(inPort: text) { throw CommandFailure(.usage, "\(mistake).") }

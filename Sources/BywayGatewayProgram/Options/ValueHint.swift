@@ -1,15 +1,20 @@
 /// Hints about the values of options. The parser itself lists them only for options with a few values.
-enum ValueHint {
+package enum ValueHint {
   /// Returns the hint to append to the parser's message about a value. Empty if the message has one already, or is about something
   /// else.
   /// - Parameter message: "The value 'soon' is invalid for '--drain <seconds>'"
-  static func text(for message: String) -> String {
+  package static func text(for message: String) -> String {
     guard message.contains("is invalid for '-"), !message.contains("Please provide"),
       let start = message.lastIndex(of: "<"),
       let end = message[start...].firstIndex(of: ">")
     else { return "" }
     let value = message[message.index(after: start)..<end]
-    return hints[String(value)].map { " Write \($0)." } ?? ""
+    return text(ofKind: String(value))
+  }
+
+  /// - Parameter kind: The name of the value in the help: "seconds".
+  package static func text(ofKind kind: String) -> String {
+    hints[kind].map { " Write \($0)." } ?? ""
   }
 
   private static let hints = [
@@ -20,6 +25,6 @@ enum ValueHint {
       "a kind of cut (stall, lose, hang-up or rename), when it begins and how long it lasts, such as hang-up@3s+5s",
     "length/every@share": "how many bytes in a row of how many, and their share of wrong bits, such as 50/10000@0.1",
     "count": "a number such as 10", "rate": "a number such as 115200", "bytes": "a number of bytes, such as 4096",
-    "number": "a number",
+    "number": "a number", "size": "a number of bytes, such as 4096, 64K or 1M",
   ]
 }

@@ -1,21 +1,18 @@
-import ArgumentParser
-import NIOCore
+package import NIOCore
 
 /// A time in seconds, as users type it, with an optional fraction.
-struct Seconds: ExpressibleByArgument, Sendable, Hashable {
-  let amount: TimeAmount
-  var duration: Duration { Duration(amount) }
+package struct Seconds: Sendable, Hashable {
+  package let amount: TimeAmount
+  package var duration: Duration { Duration(amount) }
 
-  init(_ seconds: Int64) {
+  package init(_ seconds: Int64) {
     amount = .seconds(seconds)
   }
 
   /// Returns `nil` if the text is not a number from 0 to 10⁹.
-  init?(argument: String) {
+  package init?(argument: String) {
     let isDecimal = argument.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
     guard isDecimal, let seconds = Double(argument), seconds <= 1e9 else { return nil }
     amount = .nanoseconds(Int64(seconds * 1e9))
   }
-
-  var defaultValueDescription: String { "\(amount.nanoseconds / 1_000_000_000)" }
 }
