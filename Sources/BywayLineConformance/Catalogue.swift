@@ -1,4 +1,4 @@
-/// Every script there is, in the order in which they are played.
+/// All scripts, in the order of the test.
 package struct Catalogue: Sendable {
   package var openings: [Opening] = []
   package var scripts: [Script] = []
@@ -31,7 +31,7 @@ package struct Catalogue: Sendable {
 }
 
 extension Conformance.Options {
-  /// - Parameter isEcho: the end was heard to return what it receives.
+  /// - Parameter isEcho: whether the end under test returns what it receives.
   func reasonToSkip(_ script: Script, isEcho: Bool) -> String? {
     if isQuick, script.isLong { return "long" }
     let missing = script.needs.subtracting(means)
@@ -44,6 +44,6 @@ extension Conformance.Options {
 }
 
 extension Counterpart {
-  /// The session is as good as a new one.
+  /// Whether the next script can use this session as a new one.
   var canGoOn: Bool { phase == .open && said == 0 && !isMuted }
 }

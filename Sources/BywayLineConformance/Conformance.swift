@@ -1,26 +1,25 @@
 import BywayLineLayer
 
-/// Plays the other end of a line against an end under test, script by script, and tells in the Test Anything Protocol how that
-/// went.
+/// A tester of one end of a line. It plays the peer of the end under test, runs one script after another, and reports the results in the
+/// Test Anything Protocol.
 ///
-/// A value without I/O, clock or randomness, as the line layer itself is: the same checks run in virtual time and on a device.
-/// After each call take ``nextOrder()`` until there is none, and call ``handleTimeout(at:)`` at ``nextDeadline``. Times are
-/// nanoseconds.
+/// A state machine without I/O, clock or random numbers, as the line layer is, so the same checks run in virtual time and on a device.
+/// After each call take ``nextOrder()`` until it returns `nil`, and call ``handleTimeout(at:)`` at ``nextDeadline``. Times are nanoseconds.
 package struct Conformance: Sendable {
   package struct Options: Sendable {
     /// The role of the end under test.
     package var role: Script.Role
-    /// The means that the runner offers.
+    /// The facilities that the runner has.
     package var means: Set<Script.Need> = []
-    /// Leaves out what waits for many seconds.
+    /// Whether to skip checks that wait for many seconds.
     package var isQuick = false
-    /// Only scripts whose section and name contain this.
+    /// A part of the section and name of the scripts to run; empty for all.
     package var only = ""
-    /// How late a frame may be because of the line, of schedulers, or of a clock.
+    /// The delay that a frame may have because of the line, of schedulers, or of a clock.
     package var tolerance: UInt64 = 0
-    /// How fast the line carries what is said; `nil` where that takes no time.
+    /// The rate of the line to the end under test; `nil` if bytes take no time.
     package var bytesPerSecond: Int?
-    /// Between two scripts: what was under way arrives and is forgotten.
+    /// The pause between two scripts, in which late frames arrive and are dropped.
     package var pause: UInt64 = 0
     package var seed: UInt64 = 1
 
@@ -30,20 +29,20 @@ package struct Conformance: Sendable {
   }
 
   package enum Order: Sendable, Equatable {
-    /// To the end under test.
+    /// Bytes for the end under test.
     case send([UInt8])
-    /// A line of the results.
+    /// A line of the report.
     case tell(String)
     case cut, restore
-    /// The end's program is restarted.
+    /// Restarts the program of the end under test.
     case start
     case owner(OwnerOrder)
   }
 
   enum Stage {
-    /// Nothing was received yet. The tester announces itself at intervals.
+    /// Waits for a first frame. The tester sends an opening at intervals.
     case meeting(since: UInt64, saidAt: UInt64)
-    /// Until that time, what arrives belongs to the script before.
+    /// Waits until this time and drops frames of the previous script.
     case pausing(until: UInt64)
     case opening(ScriptRun)
     case running(ScriptRun)
@@ -63,7 +62,7 @@ package struct Conformance: Sendable {
   private var orders: [Order] = []
   private var report: TestReport
 
-  /// How long the end under test may take to appear.
+  /// The time within which the end under test must send something.
   private static let patience: UInt64 = 30_000_000_000
   private static let interval: UInt64 = 500_000_000
 
@@ -81,7 +80,7 @@ package struct Conformance: Sendable {
     turn(at: now)
   }
 
-  /// Whether the options select no check.
+  /// Whether the options select no script.
   package var isEmpty: Bool { report.count == 0 }
   package var isOver: Bool { if case .over = stage { true } else { false } }
   package var hasPassed: Bool { isOver && report.failures == 0 }
@@ -95,7 +94,7 @@ package struct Conformance: Sendable {
         continue
       }
       transcript.heard(heard.summary, at: now)
-      // The copy of a HELLO or OPEN.
+      // This is a copy of the HELLO or OPEN before it.
       if run.isOpening, heard.frame == latest { continue }
       latest = heard.frame
       if let reason = counterpart.noteProgram(heard.frame) { return abandon(reason) }
@@ -124,7 +123,7 @@ package struct Conformance: Sendable {
     }
   }
 
-  // MARK: One after another
+  // MARK: Sequence of scripts
 
   private mutating func turn(at now: UInt64) {
     while true {
@@ -192,7 +191,7 @@ package struct Conformance: Sendable {
     stage = .opening(ScriptRun(isThere ? [] : opening?.steps ?? [], tolerance: options.tolerance, at: now))
   }
 
-  /// Forgets what was said since the last script but for an OPEN, which a dialer need not repeat soon.
+  /// Forgets the frames since the previous script, except an OPEN, which a dialer may not repeat soon.
   private mutating func begin(withLatestOf heard: [Heard], at now: UInt64) {
     unread = []
     counterpart.isBusy = false
@@ -291,10 +290,10 @@ package struct Conformance: Sendable {
     }
   }
 
-  /// - Returns: how long that takes on the line.
+  /// - Returns: the time of the bytes on the line.
   private mutating func flush(_ bytes: inout [UInt8], at now: UInt64) -> UInt64 {
     guard !bytes.isEmpty else { return 0 }
-    // Noise that a quiet line has collected must not spoil the first frame.
+    // A zero separates the first frame from noise.
     send([0] + bytes, at: now)
     defer { bytes = [] }
     return options.bytesPerSecond.map { UInt64(bytes.count) * 1_000_000_000 / UInt64(max($0, 1)) } ?? 0

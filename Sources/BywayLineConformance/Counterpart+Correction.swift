@@ -1,14 +1,14 @@
 import BywayLineLayer
 
-/// Frames that bear correction, as scripts write them, and as they are: docs/wire-protocol.md, section 7.
+/// Conversion of frames with error correction from and to scripts: docs/wire-protocol.md, section 7.
 extension Counterpart {
-  /// Encodes a frame with correction, and puts in the errors that a script asks for.
+  /// Encodes a frame with correction, and adds the errors of the script.
   func correctable(_ frame: Frame, _ strength: Int, _ pattern: FramePattern, seal: SessionID) -> [UInt8] {
     let excess = number(pattern[.length]) ?? 0
     var wire = CorrectableFrame.wire(of: frame, strength: strength, seal: seal, excess: excess)
     for bit in 0..<(number(pattern[.sync]) ?? 0) where bit < 24 { wire[bit % 3] ^= 1 << UInt8(bit / 3) }
     for byte in 0..<(number(pattern[.header]) ?? 0) where byte < 6 { wire[3 + byte] ^= 0x5A }
-    // A short frame is one word.
+    // A short frame has one code word.
     for byte in 0..<(number(pattern[.wrong]) ?? 0) {
       let index = CorrectableFrame.bytesBeforeTheBody + byte
       if index < wire.count { wire[index] ^= 0xA5 }
@@ -47,6 +47,6 @@ extension Counterpart {
 }
 
 extension Heard {
-  /// The frame in the language of scripts.
+  /// The frame in the notation of scripts.
   var summary: String { frame.summary + (strength.map { " strength=\($0)" } ?? "") }
 }

@@ -1,6 +1,7 @@
 import BywayLineLayer
 
-/// The end that the tester plays: what it has heard of the end under test, and what a good peer says without being told.
+/// The peer that the tester plays: what it has received from the end under test, and what a correct peer sends without a step of the
+/// script.
 struct Counterpart: Sendable {
   enum Phase: Equatable {
     case none, opening, open, over
@@ -9,50 +10,50 @@ struct Counterpart: Sendable {
   /// The role of the end under test.
   let role: Script.Role
   private(set) var phase = Phase.none
-  /// The session that is spoken of, and the listener's incarnation, which is the tester's own where the end dials.
+  /// The session of the script. Its incarnation is that of the listener, which is the tester if the end under test dials.
   private(set) var id: SessionID
-  /// The session before.
+  /// The previous session.
   private(set) var past: UInt32 = 0
-  /// Hears, and does not answer.
+  /// Whether to receive without answering.
   var isMuted = false
-  /// Tells a dialer which asks who is there.
+  /// Whether to answer the OPEN of a dialer that asks for the incarnation.
   var greets = true
 
-  /// A script runs, and speaks of its session, whatever else a dialer begins.
+  /// Whether a script is running. Its session stays current even if a dialer begins another one.
   var isBusy = false
 
   var stimulus = Stimulus()
-  /// Pieces that were said, and how long those are that were.
+  /// The number of pieces that were sent, and the length of each in bytes.
   var said = 0
   var lengths: [Int: Int] = [:]
-  /// The number of each piece up to the first that was not said in order.
+  /// The first unit of each piece, up to the first piece that was sent out of order.
   var starts = [0]
-  /// The number of the first DATA that has not arrived: all comes in order here, and while muted nothing does.
+  /// The number of the first unit that has not arrived. DATA arrives in order. While muted, it does not count as arrived.
   private(set) var heardNumber: UInt16 = 0
-  /// The number behind the latest DATA, muted or not.
+  /// The number after the latest DATA, whether muted or not.
   private(set) var heardEnd: UInt16 = 0
   /// The offered window, in units of 16 bytes.
   var window = Self.usualWindow
-  /// The number of the first unit that the end does not take yet.
+  /// The number of the first unit outside the window of the end.
   private(set) var limit = Self.firstWindow
   /// The largest payload that the end has announced.
   private(set) var largestPayload: UInt16 = 2048
-  /// How many strengths the end says that it mends.
+  /// The number of strengths that the end supports; 0 if it supports no correction.
   private(set) var endMends: UInt8 = 0
-  /// The end returns what it receives.
+  /// Whether the end returns what it receives.
   var isEcho = false
-  /// The listener's incarnation as it was heard first, and POLLs that it has not answered yet.
+  /// The first incarnation that the listener sent, and the POLLs that it has not answered.
   private var heardIncarnation: UInt32?
   private var openTokens: Set<UInt8> = []
-  /// The token of the latest POLL to the end, and of the latest from it.
+  /// The token of the latest POLL to the end, and of the latest one from it.
   var asked: UInt8 = 0
   private(set) var heardToken: UInt8 = 0
   private var state: UInt64
 
   private static let usualWindow: UInt16 = 8192
-  /// Units that a dialer may send before it knows the listener's window.
+  /// The number of units that a dialer may send before it knows the window of the listener.
   private static let firstWindow: UInt16 = 256
-  /// How many strengths the tester says that it mends.
+  /// The number of strengths that the tester announces.
   static let usualCorrection: UInt8 = 12
 
   init(of role: Script.Role, seed: UInt64) {
@@ -94,7 +95,7 @@ struct Counterpart: Sendable {
   mutating func noteSaid(_ frame: Frame) {
     switch frame {
     case .reset(let session, let reason):
-      // An end that is asked to open again goes on.
+      // A RESET that asks the end to open again does not end the test session.
       if session == id.session, reason != .unknown { phase = .over }
     case .poll(_, let token):
       openTokens.insert(token)
@@ -106,8 +107,8 @@ struct Counterpart: Sendable {
 
   // MARK: Frames from the end
 
-  /// Two programs that have the same device answer both, or get a part of what comes each.
-  /// - Returns: why it is certain that there are two.
+  /// Detects two programs at the same device: both answer, or each gets a part of the bytes.
+  /// - Returns: the evidence for two programs; `nil` if there is none.
   mutating func noteProgram(_ frame: Frame) -> String? {
     switch frame {
     case .hello(_, let incarnation, _, _, _) where role == .listen && incarnation != 0:
@@ -121,7 +122,7 @@ struct Counterpart: Sendable {
     }
   }
 
-  /// Returns what a correct peer answers at once.
+  /// Takes a frame, and returns the frame that a correct peer answers at once.
   mutating func hear(_ frame: Frame) -> Frame? {
     switch frame {
     case .hello(_, let incarnation, let largest, let correction, _):
@@ -173,7 +174,7 @@ struct Counterpart: Sendable {
   private mutating func took(_ header: DataHeader, _ payload: ArraySlice<UInt8>) -> Frame? {
     heardEnd = header.number &+ UInt16(truncatingIfNeeded: Self.numbers(of: payload.count))
     if !isEcho, Stimulus.isEcho(payload) { isEcho = true }
-    // An echo of what the tester has said tells nothing.
+    // An echo of the tester's own frame says nothing about the end's stream.
     if header.number == 0, !payload.isEmpty, said == 0 {
       stimulus.isServer = payload.starts(with: Stimulus.clientPreface.prefix(payload.count))
     }

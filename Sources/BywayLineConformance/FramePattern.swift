@@ -1,5 +1,5 @@
-/// A frame as a script writes it: a name and some of its fields. Of one that is to be sent the others have their usual values,
-/// of one that is expected they are not looked at.
+/// A frame in the notation of scripts: a name and some of its fields. A frame to send has usual values in the other fields. In an expected
+/// frame, the other fields are ignored.
 package struct FramePattern: Sendable, Equatable {
   package enum Kind: String, Sendable, CaseIterable {
     case hello, open, reset, poll, ack, answer, noise, data
@@ -9,32 +9,32 @@ package struct FramePattern: Sendable, Equatable {
 
   package enum Field: String, Sendable, CaseIterable {
     case version, incarnation, largest, session, window, reason, token, delay, next, arrived, piece, number, payload
-    /// The list of runs in a frame to the end: `4+4+1`.
+    /// The list of runs in a frame to the end, for example `4+4+1`.
     case runs
-    /// A number: DATA from the end must contain this unit or one ahead of it.
+    /// A number. DATA from the end must contain this unit or one ahead of it.
     case beyond
-    /// The frame is the last of its direction.
+    /// Whether the frame is the last of its direction.
     case last
     /// The session for which the frame is sealed.
     case seal
-    /// The announced correction of HELLO and OPEN.
+    /// The correction that HELLO and OPEN announce.
     case correction
-    /// The level of NOISE; `some` is any but 0.
+    /// The level of NOISE; `some` for any level but 0.
     case level
-    /// The strength of the frame's correction; `none` if it must have none.
+    /// The strength of the frame's correction; `none` if it must have no correction.
     case strength
-    /// Errors in a frame with correction: wrong bytes of its first word and of its header, wrong bits of its sync word, and a header that
-    /// gives so many bytes too many.
+    /// Errors in a frame with correction: wrong bytes of its first word and of its header, wrong bits of its sync word, and the number of
+    /// bytes by which the header overstates the length.
     case wrong, header, sync, length
     /// Bytes after the known fields.
     case more
-    /// Zeros that come before the frame, besides the one that ended the frame before.
+    /// The number of zeros before the frame, without the one that ended the previous frame.
     case zeros
   }
 
   package enum Value: Sendable, Equatable {
     case number(Int)
-    /// `+3` and `-3`: counted from what is true.
+    /// A difference from the correct value, for example `+3` or `-3`.
     case offset(Int)
     case word(String)
 

@@ -1,29 +1,29 @@
 import BywayLineLayer
 
-/// Cuts what an end says into frames, those that bear correction too where any may, and notes what comes before each.
+/// A splitter of the end's bytes into frames, with and without correction. It counts the zeros before each.
 struct Hearing: Sendable {
   struct Run: Sendable {
     var bytes: [UInt8]
-    /// Zeros since the frame before, the one that ended it left out.
+    /// The zeros since the previous frame, without the one that ended it.
     var zeros: Int
     var bearsCorrection = false
-    /// Whether it is a copy of HELLO or OPEN, which belong to no session.
+    /// Whether the frame is a copy of HELLO or OPEN, which belong to no session.
     var isOpening = false
   }
 
-  /// The seal of the correction of HELLO and OPEN.
+  /// The seal for the sync word of HELLO and OPEN.
   static let openings = SessionID(session: 0, incarnation: 0)
 
-  /// No frame of an end is longer, whatever its payload.
+  /// The limit of a run in bytes. No frame is longer.
   private static let limit = 70_000
 
-  /// Bytes that were not examined yet: the beginning of a frame with correction.
+  /// Bytes that were not examined: the beginning of a frame with correction.
   private var waiting: [UInt8] = []
   private var partial: [UInt8] = []
   private var zeros = 0
   private var isTooLong = false
 
-  /// - Parameter session: whose frames may bear correction.
+  /// - Parameter session: the session whose frames may have correction.
   mutating func receive(_ bytes: some Sequence<UInt8>, mending session: SessionID?) -> [Run] {
     var runs: [Run] = []
     waiting += bytes
@@ -59,7 +59,7 @@ struct Hearing: Sendable {
     return runs
   }
 
-  /// Forgets the frame that was begun, because the line was cut.
+  /// Drops an incomplete frame, because the line was cut.
   mutating func reset() {
     waiting = []
     partial = []
@@ -67,7 +67,7 @@ struct Hearing: Sendable {
   }
 }
 
-/// A frame that the end under test has said.
+/// A frame that the end under test has sent.
 struct Heard: Sendable {
   var frame: Frame
   var zeros: Int
@@ -75,7 +75,7 @@ struct Heard: Sendable {
   var strength: Int?
   var at: UInt64
 
-  /// The frame without its acknowledgement, which was matched already: the DATA that carried it is still to be matched.
+  /// The frame without its acknowledgement, which has matched a step already. The DATA itself can match another step.
   var withoutAcknowledgement: Heard? {
     guard case .data(var header, let payload) = frame, header.next != nil else { return nil }
     var rest = self

@@ -1,24 +1,24 @@
-/// One check of an end of a line: frames to the end, and the frames that it must send within given times.
+/// A check of an end of a line: the frames to send, and the frames that the end must send within given times.
 ///
-/// A value that is read from text, so that programs in other languages can play the same ones. docs/wire-protocol.md, section
-/// 12, describes the text.
+/// A value that is read from text, so that programs in other languages can run the same scripts. docs/wire-protocol.md, section 12,
+/// describes the text.
 package struct Script: Sendable, Equatable {
   /// The role of the end under test.
   package enum Role: String, Sendable, CaseIterable {
     case dial, listen
   }
 
-  /// A condition for a check besides two ends and a line.
+  /// A facility that a check needs besides two ends and a line.
   package enum Need: String, Sendable, CaseIterable {
     /// The line can be unplugged.
     case cut
-    /// The session's owner sends and ends when the check says so, and is silent otherwise.
+    /// The owner of the session sends and ends as the script says, and not otherwise.
     case owner
-    /// The session's owner returns what it receives, and ends when the peer does.
+    /// The owner of the session returns what it receives, and ends its direction when the peer does.
     case echo
     /// The end's program can be restarted.
     case start
-    /// The end says that it mends frames.
+    /// The end supports error correction.
     case correction
   }
 
@@ -26,18 +26,18 @@ package struct Script: Sendable, Equatable {
   /// The section of docs/wire-protocol.md.
   package var section: String
   package var roles: [Role]
-  /// The state that the end is brought to first.
+  /// The state that the end must be in at the beginning.
   package var state: String
   package var needs: Set<Need> = []
-  /// A minimal end may fail it: appendix A.
+  /// Whether a minimal end may fail: docs/wire-protocol.md, appendix A.
   package var isOptional = false
-  /// It waits for a timer of many seconds.
+  /// Whether the check waits for a timer of many seconds.
   package var isLong = false
-  /// Its steps are repeated until the tester has sent so many units of DATA.
+  /// The steps are repeated until the tester has sent this many units of DATA.
   package var units = 0
   package var steps: [Step] = []
 
-  /// The strongest correction that the tester gives a frame; `nil` where it gives none.
+  /// The greatest strength of a frame of the tester; `nil` if none has correction.
   var strongest: Int? {
     steps.compactMap { step -> Int? in
       guard case .say(.frame(let pattern, _), _) = step.action, case .number(let strength) = pattern[.strength] else {
@@ -48,28 +48,28 @@ package struct Script: Sendable, Equatable {
   }
 }
 
-/// How an end is brought to a state of section 8.
+/// The steps that bring an end into a state of section 8.
 package struct Opening: Sendable, Equatable {
   package var state: String
   package var role: Script.Role
-  /// Why an end may be right though it cannot be brought there.
+  /// The reason why a correct end may not reach the state; `nil` if it always must.
   package var excuse: String?
   package var steps: [Step] = []
 }
 
-/// Times are milliseconds.
+/// A step of a script. Times are milliseconds.
 package struct Step: Sendable, Equatable {
   package enum Action: Sendable, Equatable {
-    /// To the end under test, so many times. Those that follow one another are one write.
+    /// Sends to the end under test, `times` times. Consecutive steps of this kind are one write.
     case say(Utterance, times: Int)
-    /// The end must say this, counted from the step before. `isOnly`: and no HELLO, RESET or ANSWER before it. `isDoubled`: after about
-    /// twice the time of the step before.
+    /// Expects this frame; times count from the previous step. `isOnly`: no HELLO, RESET or ANSWER may come before it. `isDoubled`: it
+    /// comes after about twice the time of the previous step.
     case expect(FramePattern, isOnly: Bool, isDoubled: Bool, after: UInt64, within: UInt64)
-    /// The end must not say this for so long.
+    /// Checks that the end does not send this frame during this time.
     case refuse(FramePattern, for: UInt64)
-    /// Waits until that time after the state was reached, and ignores the frames that arrive meanwhile.
+    /// Waits until this time after the state was reached, and drops the frames that arrive meanwhile.
     case wait(UInt64)
-    /// The tester hears, but acknowledges and answers no more.
+    /// Keeps receiving, without acknowledging and answering.
     case mute
     case cut, restore
     case owner(OwnerOrder)
@@ -84,18 +84,18 @@ package enum Utterance: Sendable, Equatable {
   case frame(FramePattern, isDamaged: Bool)
   /// Bytes that are sent unchanged.
   case bytes([UInt8])
-  /// A body of one's own, with a check that holds.
+  /// A body of any content, with a valid check.
   case body([UInt8])
-  /// So many bytes more than the end's longest frame has, none of them zero, and a zero.
+  /// A run that is this many bytes longer than the longest frame of the end. It has no zeros but the last byte.
   case junk(Int)
-  /// So many units of DATA, in frames as long as the end takes.
+  /// This many units of DATA, in frames of the largest size that the end accepts.
   case stretch(Int)
 }
 
-/// An order to the owner of the end's session.
+/// An order to the owner of the session of the end under test.
 package enum OwnerOrder: Sendable, Equatable {
   case send(Int)
   case finish
-  /// It wants nothing more of the session.
+  /// Closes the session.
   case leave
 }

@@ -83,7 +83,7 @@ package struct ScriptReader {
   }
 }
 
-/// A message that has no line yet.
+/// An error in a step. The reader adds the line.
 struct Complaint: Error {
   let message: String
 

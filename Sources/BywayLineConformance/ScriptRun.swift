@@ -2,11 +2,11 @@
 struct ScriptRun: Sendable {
   enum Outcome: Sendable, Equatable {
     case passed
-    /// Why, in a sentence.
+    /// The check failed for this reason, a full sentence.
     case failed(String)
   }
 
-  /// An action other than receiving.
+  /// An action of the tester other than receiving.
   enum Deed: Sendable, Equatable {
     case say(Utterance)
     case mute
@@ -15,17 +15,17 @@ struct ScriptRun: Sendable {
   }
 
   private let steps: [Step]
-  /// Units of DATA after which the steps are not repeated.
+  /// The number of units of DATA after which the steps are not repeated.
   private let units: Int
-  /// Times that the step is still to be said.
+  /// The number of times that the step must still be sent.
   private var timesLeft = 0
-  /// How long the step before was waited for.
+  /// The time that the previous step waited.
   private var waited: UInt64 = 0
   private let tolerance: UInt64
   private let begunAt: UInt64
   private(set) var index = 0
   private var isDone = false
-  /// When the step before was done.
+  /// The time at which the previous step was done.
   private var doneAt: UInt64
 
   init(_ steps: [Step], units: Int = 0, tolerance: UInt64, at now: UInt64) {
@@ -36,10 +36,10 @@ struct ScriptRun: Sendable {
     doneAt = now
   }
 
-  /// The step that is waited for, or was the last.
+  /// The text of the current step, or of the last one.
   var step: String { steps.isEmpty ? "" : steps[min(index, steps.count - 1)].text }
 
-  /// The next thing to do now; `nil` where the next step waits, or there is none.
+  /// Returns the next action; `nil` if the current step waits or there are no more steps.
   mutating func nextDeed(saidUnits: Int, at now: UInt64) -> Deed? {
     if index == steps.count {
       isDone = saidUnits >= units
@@ -68,12 +68,12 @@ struct ScriptRun: Sendable {
   /// Adds the time that the bytes of the step need on the line.
   mutating func took(_ time: UInt64) { doneAt += time }
 
-  /// Looks at what was heard and at the clock. `nil` while the script goes on.
+  /// Compares received frames and the time with the step. `nil` while the script continues.
   mutating func proceed(_ unread: inout [Heard], _ counterpart: Counterpart, at now: UInt64) -> Outcome? {
     guard index < steps.count else { return isDone ? .passed : nil }
     switch steps[index].action {
     case .expect(let pattern, let isOnly, let isDoubled, let after, let within):
-      // A pause of a second is not doubled any more.
+      // A pause of a second is not doubled again.
       let least = isDoubled && waited < Self.longestDoubled ? waited * 3 / 2 : 0
       return expect(
         pattern, isOnly, max(after * Self.millisecond, least), within, &unread, counterpart, at: now)
@@ -112,7 +112,7 @@ struct ScriptRun: Sendable {
     return now > latest ? .failed("it did not come") : nil
   }
 
-  /// When to look at the clock again.
+  /// The time of the next check without a received frame.
   var deadline: UInt64? {
     guard index < steps.count else { return nil }
     switch steps[index].action {

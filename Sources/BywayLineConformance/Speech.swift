@@ -1,11 +1,11 @@
 import BywayLineLayer
 import BywayPrimitives
 
-/// Frames as scripts write them, and as they are: the one place that knows what fields a frame has.
+/// Conversion of frames from and to scripts. No other file knows the fields of frames.
 extension Counterpart {
   // MARK: To the end under test
 
-  /// Returns the bytes for an utterance, and updates the tester's state.
+  /// Encodes a transmission of a script, and updates the state of the tester.
   mutating func bytes(of utterance: Utterance) -> [UInt8] {
     switch utterance {
     case .bytes(let bytes): return bytes
@@ -20,7 +20,7 @@ extension Counterpart {
         return bytes(of: .frame(FramePattern(kind: .data, fields: [.payload: .number(payload)]), isDamaged: false))
       }
     case .body(let body): return Self.wire(of: body, seal: id)
-    // DATA without the number of a piece is for the window, and is left out if that is full.
+    // DATA without the number of a piece fills the window, and is left out if the window is full.
     case .frame(let pattern, _) where pattern.kind == .data && pattern[.piece] == nil && room < length(of: pattern):
       return []
     case .frame(let pattern, let isDamaged):
@@ -34,7 +34,7 @@ extension Counterpart {
       if case .word(let more) = pattern[.more], let bytes = try? StepReader.bytes(more) {
         wire = Self.growing(wire, bytes)
       }
-      // A bit of the check, whose last byte stands before the zero.
+      // This changes a bit of the check, whose last byte is before the zero.
       if isDamaged { wire[wire.count - 2] ^= wire[wire.count - 2] == 0x10 ? 0x20 : 0x10 }
       return wire
     }
@@ -76,7 +76,7 @@ extension Counterpart {
     }
   }
 
-  /// Returns an acknowledgement of all that has arrived.
+  /// Returns an acknowledgement of everything that has arrived.
   func report(answer: Acknowledgement.Answer?) -> Frame {
     .acknowledgement(Acknowledgement(answer: answer, arrivals: Arrivals(next: heardNumber), window: window))
   }
@@ -99,25 +99,25 @@ extension Counterpart {
     number(pattern[.correction]).map { UInt8(truncatingIfNeeded: $0) } ?? Self.usualCorrection
   }
 
-  // MARK: How DATA is numbered
+  // MARK: Numbers of DATA
 
-  /// Units of DATA that the tester has sent.
+  /// The number of units of DATA that the tester has sent.
   var saidUnits: Int { starts[starts.count - 1] }
 
-  /// Units that the end takes now.
+  /// The number of units that the end accepts now.
   private var room: Int { max(Unit.distance(from: number(ofPiece: said), to: limit), 0) }
 
-  /// Units of the next piece.
+  /// Returns the length of the next piece in units.
   private func length(of pattern: FramePattern) -> Int {
     Self.numbers(of: number(pattern[.payload]) ?? stimulus.piece(said).count)
   }
 
-  /// Numbers that a payload takes.
+  /// Returns the number of units of a payload.
   static func numbers(of payload: Int) -> Int { Unit.count(payload) }
 
-  /// The number of a piece of the tester's stream.
+  /// Returns the number of the first unit of a piece.
   func number(ofPiece piece: Int) -> UInt16 {
-    // A check may have thousands of them.
+    // A script may have thousands of pieces.
     let known = min(piece, starts.count - 1)
     let before = (known..<piece).reduce(starts[known]) {
       $0 + Self.numbers(of: lengths[$1] ?? stimulus.piece($1).count)
@@ -125,7 +125,7 @@ extension Counterpart {
     return UInt16(truncatingIfNeeded: before)
   }
 
-  /// A piece was said, with so many bytes.
+  /// Notes that a piece with this length was sent.
   mutating func note(piece: Int, length: Int) {
     said = max(said, piece + 1)
     lengths[piece] = length
@@ -134,7 +134,7 @@ extension Counterpart {
     starts.append(starts[piece] + Self.numbers(of: length))
   }
 
-  /// How far beyond *next* lies what an acknowledgement says has arrived.
+  /// Returns the units that an acknowledgement says have arrived, counted from *next*.
   private static func arrivals(_ report: Acknowledgement) -> Set<Int> {
     var arrivals: Set<Int> = []
     var start = 0
@@ -161,7 +161,7 @@ extension Counterpart {
     return output
   }
 
-  /// The same frame with more bytes after its fields. Only what is not sealed may grow.
+  /// Appends bytes to the fields of a frame. Only a frame without a seal may have more bytes.
   private static func growing(_ wire: [UInt8], _ more: [UInt8]) -> [UInt8] {
     var body = Array(wire.dropLast())
     guard COBS.decode(&body), body.count > 4 else { return wire }
@@ -183,7 +183,7 @@ extension Counterpart {
       return agrees(pattern[.version], version) && agrees(pattern[.incarnation], incarnation)
         && agrees(pattern[.largest], largest)
     case (.open, .open(let version, let id, let largest, let window, _, _)):
-      // A dialer may have begun another.
+      // A dialer may have begun another session.
       let isOwn = pattern[.session] == nil || id.session == session(pattern[.session])
       return isOwn && agrees(pattern[.version], version)
         && agrees(pattern[.incarnation], id.incarnation) && agrees(pattern[.largest], largest)
@@ -194,7 +194,7 @@ extension Counterpart {
     case (.poll, .poll(let id, let token)):
       return id == session(pattern[.session]) && agrees(pattern[.token], token)
     case (.ack, .data(let header, _)):
-      // One that rides tells less.
+      // An acknowledgement in DATA has only *next*.
       return header.next.map { agrees(next: pattern[.next], $0) } ?? false && pattern[.window] == nil
         && pattern[.arrived] == nil
     case (.ack, .acknowledgement(let report)):
@@ -213,7 +213,7 @@ extension Counterpart {
     }
   }
 
-  /// Whether a frame is one that an end says only when it is made to.
+  /// Whether an end sends this frame only in reaction to another.
   func isWord(_ frame: Frame) -> Bool {
     switch frame {
     case .hello, .reset: true
@@ -238,14 +238,14 @@ extension Counterpart {
     return end > limit
   }
 
-  /// Compares in pieces: the first that is missing; `all` if none is.
+  /// Compares a number of a piece: the first missing one, or `all` if none is missing.
   private func agrees(next value: FramePattern.Value?, _ actual: UInt16) -> Bool {
     if word(value) == "all" { return actual == number(ofPiece: said) }
     guard case .number(let piece) = value else { return true }
     return actual == number(ofPiece: piece)
   }
 
-  /// Compares in pieces: `2+3`, and no others.
+  /// Compares a list of pieces such as `2+3`. No other piece may have arrived.
   private func agrees(arrived value: FramePattern.Value?, _ report: Acknowledgement) -> Bool {
     let pieces: [Int]
     switch value {
@@ -260,7 +260,7 @@ extension Counterpart {
     return Self.arrivals(report) == Set(wanted)
   }
 
-  // MARK: Words
+  // MARK: Notation
 
   private func session(_ value: FramePattern.Value?) -> UInt32 {
     switch word(value) {
@@ -296,7 +296,7 @@ extension Counterpart {
 }
 
 extension Frame {
-  /// The frame in the language of scripts.
+  /// The frame in the notation of scripts.
   var summary: String {
     switch self {
     case .hello(let version, let incarnation, let largest, let correction, _):

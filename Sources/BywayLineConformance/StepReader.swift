@@ -1,6 +1,6 @@
 import BywayPrimitives
 
-/// Reads one step of a script, word by word.
+/// A parser of a step of a script.
 struct StepReader {
   private var words: [Substring]
 

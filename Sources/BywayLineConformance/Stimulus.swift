@@ -1,11 +1,11 @@
-/// The tester's stream, cut into pieces of one DATA frame each. It is HTTP/2 (RFC 9113) that makes the end answer with bytes of its own,
-/// as an echo does.
+/// The stream of the tester, as pieces of one DATA frame each. It is HTTP/2 (RFC 9113), because a server answers it with bytes of its own,
+/// and so does an echo.
 struct Stimulus: Sendable {
-  /// The end under test began its stream as an HTTP/2 client does: the tester is the server then.
+  /// Whether the end under test began its stream as an HTTP/2 client. The tester is then the server.
   var isServer = false
 
-  /// The first piece is the connection preface (§3.4) with its SETTINGS and the acknowledgement of the peer's; each other is a
-  /// PING (§6.7), which has to be answered with as many bytes.
+  /// Returns a piece. The first is the connection preface (§3.4) with SETTINGS and the acknowledgement of the peer's. Each other piece is a
+  /// PING (§6.7), which the peer must answer with a frame of the same size.
   func piece(_ index: Int) -> [UInt8] {
     guard index == 0 else {
       return Self.frame(type: 6, flags: 0, [UInt8](repeating: UInt8(truncatingIfNeeded: index), count: 8))
@@ -14,7 +14,7 @@ struct Stimulus: Sendable {
     return isServer ? settings : Self.clientPreface + settings
   }
 
-  /// Whether this has a PING of the tester as it was sent: HTTP/2 sets a flag in the answer.
+  /// Whether the payload contains a PING of the tester without the flag that HTTP/2 sets in an answer.
   static func isEcho(_ payload: ArraySlice<UInt8>) -> Bool {
     let ping = frame(type: 6, flags: 0, [])
     let start: [UInt8] = [0, 0, 8] + ping.dropFirst(3)

@@ -1,4 +1,4 @@
-/// Results as the Test Anything Protocol has them, version 13.
+/// A report in version 13 of the Test Anything Protocol.
 struct TestReport: Sendable {
   let count: Int
   private(set) var done = 0

@@ -1,4 +1,4 @@
-/// The latest frames in both directions, which are reported with a failed check.
+/// The latest frames in both directions, for the report of a failed check.
 struct Transcript: Sendable {
   private static let limit = 40
 

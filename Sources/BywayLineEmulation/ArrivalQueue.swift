@@ -1,4 +1,4 @@
-/// Bytes on their way to the reader, each with the time from which it can be read.
+/// Bytes in transit to the reader, each with the time from which it can be read.
 struct ArrivalQueue: Sendable {
   private var values: [UInt8] = []
   private var times: [UInt64] = []
@@ -7,14 +7,14 @@ struct ArrivalQueue: Sendable {
   var count: Int { values.count - head }
   var first: UInt64? { head < times.count ? times[head] : nil }
 
-  /// - Parameter batch: handed up only at multiples of this many nanoseconds; 0 for at once.
+  /// - Parameter batch: the interval at which the adapter delivers bytes, in nanoseconds; 0 for at once.
   mutating func append(_ bytes: WireBytes, batch: UInt64) {
     compact()
     values.append(contentsOf: bytes.values)
     times.reserveCapacity(values.count)
     var last = times.last ?? 0
     for time in bytes.times {
-      // A line never reorders, whatever a fault has made of the times.
+      // A line never reorders bytes, even if a fault has changed the times.
       last = max(last, time.roundedUp(to: batch))
       times.append(last)
     }
@@ -28,7 +28,7 @@ struct ArrivalQueue: Sendable {
     return Array(values[head..<head + count])
   }
 
-  /// Loses what has arrived beyond so many bytes, and says how many those were.
+  /// Drops arrived bytes beyond a limit, and returns their number.
   mutating func overrun(beyond limit: Int, by time: UInt64) -> Int {
     let arrived = arrived(by: time)
     guard arrived > limit else { return 0 }
@@ -65,7 +65,7 @@ struct ArrivalQueue: Sendable {
 }
 
 extension UInt64 {
-  /// The next multiple, or the number itself where there is no step.
+  /// Returns the next multiple of a step, or the number itself if the step is 0.
   func roundedUp(to step: UInt64) -> UInt64 {
     step > 0 ? (self + step - 1) / step * step : self
   }

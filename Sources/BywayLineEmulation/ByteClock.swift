@@ -1,33 +1,33 @@
-/// When each byte of a steady stream ends, exact over any length: the remainder of one byte's time is carried to the next.
+/// A clock of a byte stream. It is exact over any length, because the remainder of each byte is carried to the next.
 struct ByteClock: Sendable {
   private let whole: UInt64
   private let part: UInt64
   private let parts: UInt64
   private var remainder: UInt64 = 0
-  /// When the last byte ended, in nanoseconds.
+  /// The end of the latest byte in nanoseconds.
   private(set) var end: UInt64 = 0
 
-  /// A byte takes `numerator / denominator` nanoseconds; neither is zero.
+  /// Creates a clock for bytes of `numerator / denominator` nanoseconds. Neither is zero.
   init(numerator: UInt64, denominator: UInt64) {
     whole = numerator / denominator
     part = numerator % denominator
     parts = denominator
   }
 
-  /// How long a byte takes, rounded down.
+  /// The time of a byte in nanoseconds, rounded down.
   var period: UInt64 { whole }
 
-  /// When the byte after the last one ends.
+  /// The end of the next byte in nanoseconds.
   var nextEnd: UInt64 { end + whole + (remainder + part >= parts ? 1 : 0) }
 
-  /// Returns a clock of another rate that goes on where this one ended.
+  /// Returns a clock of another rate that continues where this one ends.
   func continued(at rate: ByteClock) -> ByteClock {
     var clock = rate
     clock.end = end
     return clock
   }
 
-  /// When so many more bytes end; up to a nanosecond early for each.
+  /// Returns the end of the byte after this many. It is up to a nanosecond early for each byte.
   func end(of count: Int) -> UInt64 { end + UInt64(count) * whole }
 
   /// Counts one byte.
@@ -42,7 +42,7 @@ struct ByteClock: Sendable {
     return end
   }
 
-  /// Skips the time until then, in which nothing was carried.
+  /// Skips a time without bytes.
   mutating func idle(until time: UInt64) {
     guard time > end else { return }
     end = time

@@ -1,5 +1,5 @@
 extension Duration {
-  /// Emulated time; nothing before its beginning, and nothing beyond three centuries.
+  /// The duration in nanoseconds, from 0 to about three centuries.
   package var nanoseconds: UInt64 {
     let (seconds, attoseconds) = components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }

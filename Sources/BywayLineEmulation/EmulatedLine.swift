@@ -1,13 +1,13 @@
-/// One direction of a serial line in virtual time: it takes bytes as fast as a tty does, and delivers them at line rate with all its
-/// faults.
+/// A direction of a serial line in virtual time. It takes bytes as fast as a tty does, and delivers them at the rate of the line with the
+/// configured faults.
 ///
-/// A value without clock or randomness of its own. The same configuration, seed and calls give the same bytes at the
-/// same times, and how often it is asked changes nothing. Times are nanoseconds since the line began and do not go back.
+/// A value without a clock or random numbers of its own. The same configuration, seed and calls give the same bytes at the same times, and
+/// the number of calls makes no difference. Times are nanoseconds since the creation of the line, and do not go back.
 public struct EmulatedLine: Sendable {
   /// Counters of the bytes so far.
   public private(set) var counters = LineCounters()
-  /// How often the sender's device has hung up, and how often it took another name at that: to be looked at for a change,
-  /// as a short cut may begin and end between two calls.
+  /// The number of times that the sender's device has hung up, and that it returned under another name. A short cut may begin and end
+  /// between two calls, so look for a change of these numbers.
   package private(set) var hangUps = 0
   package private(set) var renames = 0
 
@@ -25,10 +25,10 @@ public struct EmulatedLine: Sendable {
   private var cuts: CutSchedule
   private var isGone = false
 
-  /// A line on which nothing has happened yet.
+  /// A line without any bytes yet.
   /// - Parameters:
-  ///   - configuration: what ``LineConfiguration/check()`` would refuse is replaced by the nearest that can be emulated.
-  ///   - seed: of every random decision.
+  /// - configuration: values that ``LineConfiguration/check()`` would refuse are replaced by the nearest valid ones.
+  /// - seed: the seed of all random decisions.
   public init(_ configuration: LineConfiguration, seed: UInt64) {
     self.configuration = configuration
     transmitLimit = max(1, configuration.transmitQueue)
@@ -39,7 +39,7 @@ public struct EmulatedLine: Sendable {
   }
 
   /// Hands bytes to the transmitter.
-  /// - Returns: how many it took; the rest is to be offered again later, as after EAGAIN. None while the device is gone.
+  /// - Returns: the number of accepted bytes. Offer the rest again later, as after EAGAIN. It is 0 while the device is gone.
   @discardableResult
   public mutating func send(_ bytes: some Collection<UInt8>, at time: UInt64) -> Int {
     let count = min(bytes.count, acceptable(at: time))
@@ -50,7 +50,7 @@ public struct EmulatedLine: Sendable {
     return count
   }
 
-  /// How many bytes the transmitter takes now.
+  /// Returns how many bytes the transmitter accepts now.
   public mutating func acceptable(at time: UInt64) -> Int {
     advance(to: time)
     guard cuts.kind(at: now)?.closesDevice != true else { return 0 }
@@ -65,18 +65,18 @@ public struct EmulatedLine: Sendable {
     return bytes
   }
 
-  /// Loses what has arrived: the reader is gone.
+  /// Drops the bytes that have arrived, because there is no reader.
   mutating func discard(at time: UInt64) {
     advance(to: time)
     counters.dropped += arrivals.take(atMost: .max, by: now).count
   }
 
-  /// The earliest time at which something may arrive. `nil` if nothing is under way.
+  /// The earliest time at which a byte may arrive. `nil` if no bytes are in transit.
   public var nextArrival: UInt64? {
     [arrivals.first, nextTransmission?.roundedUp(to: batch), receiverEnd].compactMap(\.self).min()
   }
 
-  /// When the next byte will have left the transmitter; while a stall holds it, when that may end.
+  /// The time at which the next byte will have left the transmitter. During a stall, the time at which the stall may end.
   package var nextTransmission: UInt64? {
     switch cuts.kind(at: now) {
     case nil, .lose: wire.nextEnd(isWaiting: !waiting.isEmpty)
@@ -85,18 +85,18 @@ public struct EmulatedLine: Sendable {
     }
   }
 
-  /// When all that is under way will have arrived, as far as can be told now.
+  /// The time at which all bytes in transit will have arrived, as far as it is known now.
   package var lastArrival: UInt64? {
     [arrivals.last, wire.end(of: waiting.count)?.roundedUp(to: batch), receiverEnd].compactMap(\.self).max()
   }
 
-  /// When a reader at another rate completes a byte, if nothing else is sent.
+  /// The time at which a reader at another rate completes a byte, if nothing more is sent.
   private var receiverEnd: UInt64? {
     guard waiting.isEmpty, cuts.kind(at: now) == nil else { return nil }
     return receiver?.end.map { max($0, now).roundedUp(to: batch) }
   }
 
-  /// Changes the rates of both ends. The line carries at the sender's, and a reader at another one reads other bytes.
+  /// Changes the rates of both ends. The line has the rate of the sender. A reader at another rate reads wrong bytes.
   /// - Parameters:
   ///   - sender: bits per second; the nearest that can be emulated is used.
   ///   - reader: bits per second.
@@ -120,7 +120,7 @@ public struct EmulatedLine: Sendable {
     min(max(rate, Int(LineConfiguration.bauds.lowerBound)), Int(LineConfiguration.bauds.upperBound))
   }
 
-  /// When the transmitter will take so many bytes at once, if nothing comes between; at most all its queue.
+  /// Returns the time at which the transmitter can take this many bytes at once, at most its whole queue.
   package func nextRoom(for count: Int) -> UInt64? {
     guard nextTransmission != nil else { return nil }
     return wire.end(of: waiting.count + min(count, transmitLimit) - transmitLimit) ?? now
@@ -132,7 +132,7 @@ public struct EmulatedLine: Sendable {
     return cuts.kind(at: now)
   }
 
-  /// When a cut next begins or ends by itself.
+  /// The time of the next scheduled begin or end of a cut.
   public var nextCutChange: UInt64? { cuts.nextChange(after: now) }
 
   /// Cuts the line until ``restore(at:)``.
@@ -142,14 +142,14 @@ public struct EmulatedLine: Sendable {
     note(kind)
   }
 
-  /// Ends every cut that has begun.
+  /// Ends all cuts that have begun.
   public mutating func restore(at time: UInt64) {
     advance(to: time)
     cuts.end(at: now)
     note(nil)
   }
 
-  /// Puts on the wire what had its turn by now, stretch by stretch between the cuts.
+  /// Sends the bytes whose time has come, in sections between the cuts.
   mutating func advance(to time: UInt64) {
     while now < time {
       let kind = cuts.kind(at: now)
@@ -174,7 +174,7 @@ public struct EmulatedLine: Sendable {
     counters.dropped += arrivals.overrun(beyond: receiveLimit, by: now)
   }
 
-  /// Hangs up where a cut has come that closes the device: all that was under way is lost.
+  /// Hangs up if a cut has begun that closes the device. All bytes in transit are lost.
   private mutating func note(_ kind: Cut.Kind?) {
     let wasGone = isGone
     isGone = kind?.closesDevice ?? false

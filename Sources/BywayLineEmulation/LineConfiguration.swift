@@ -4,30 +4,30 @@ public struct LineConfiguration: Sendable {
   public var baud: Int
   /// Start, data, parity and stop bits: 10 for 8N1.
   public var bitsPerCharacter: Int
-  /// How far the clock of the transmitter is off: 0.02 sends 2 % faster than `baud`.
+  /// The relative error of the transmitter's clock: with 0.02 it sends 2 % faster than `baud`.
   public var clockError: Double
-  /// Bytes that the transmitting tty takes before it says EAGAIN: about 4 KiB for a 16550, 20 KiB for some USB adapters.
+  /// The bytes that the transmitting tty accepts before it returns EAGAIN: about 4 KiB for a 16550, 20 KiB for some USB adapters.
   public var transmitQueue: Int
-  /// Received bytes are handed up only every so often: 16 ms for an FTDI adapter as it comes. Zero hands up each byte, which
-  /// in a simulation is also a wake-up for each byte.
+  /// The interval at which received bytes are delivered: 16 ms for an FTDI adapter by default. With zero each byte is delivered at once,
+  /// which in a simulation costs a wake-up for each byte.
   public var batch: Duration
-  /// Bytes that wait for the reader; beyond, what arrives is lost, as nothing stops a line without flow control.
+  /// The buffer of the reader in bytes. Bytes that do not fit are lost, as on a line without flow control.
   public var receiveBuffer: Int
-  /// Times without a line.
+  /// The scheduled times without a line.
   public var cuts: [Cut]
   /// The faults, in order from the transmitter to the reader.
   public var faults: [any LineFault]
 
-  /// A line, by default of 115200 baud with nothing wrong.
+  /// A line of 115200 baud without faults, unless parameters change that.
   /// - Parameters:
   ///   - baud: bits per second, 50 to 100,000,000.
   ///   - bitsPerCharacter: 7 to 12; 10 for 8N1.
   ///   - clockError: -0.5 to 0.5.
-  ///   - transmitQueue: what the transmitter takes before it says EAGAIN, in bytes.
-  ///   - batch: how often received bytes are handed up; up to a minute.
-  ///   - receiveBuffer: how many bytes may wait for the reader.
-  ///   - cuts: times without a line.
-  ///   - faults: from the transmitter to the reader.
+  /// - transmitQueue: the bytes that the transmitter accepts before it returns EAGAIN.
+  /// - batch: the interval at which received bytes are delivered; up to a minute.
+  /// - receiveBuffer: the buffer of the reader in bytes.
+  /// - cuts: the scheduled times without a line.
+  /// - faults: the faults, in order from the transmitter to the reader.
   public init(
     baud: Int = 115_200,
     bitsPerCharacter: Int = 10,
@@ -48,8 +48,8 @@ public struct LineConfiguration: Sendable {
     self.faults = faults
   }
 
-  /// Judges the parameters, those of the cuts and faults included.
-  /// - Throws: an error that names the first that makes no sense.
+  /// Checks the parameters, including those of the cuts and faults.
+  /// - Throws: an error that names the first invalid parameter.
   public func check() throws(LineConfigurationError) {
     try Self.check(Double(baud), "baud rate", in: Self.bauds)
     try Self.check(Double(bitsPerCharacter), "bits per character", in: Self.characterLengths)
@@ -66,12 +66,12 @@ public struct LineConfiguration: Sendable {
     Double(baud) * (1 + clockError) / Double(bitsPerCharacter)
   }
 
-  /// The clock. A configuration that has not passed ``check()`` gets the nearest that can be emulated.
+  /// The clock. A configuration that does not pass ``check()`` gets the nearest valid clock.
   var clock: ByteClock {
     let bits = UInt64(Double(bitsPerCharacter).clamped(to: Self.characterLengths))
     let bitsPerSecond = UInt64(Double(baud).clamped(to: Self.bauds))
     let error = clockError.clamped(to: Self.clockErrors)
-    // Not `rounded()`, which wants the C library.
+    // This is not `rounded()`, which needs the C library.
     let millionths = UInt64((1 + error) * 1_000_000 + 0.5)
     return ByteClock(numerator: bits * 1_000_000_000 * 1_000_000, denominator: bitsPerSecond * millionths)
   }

@@ -1,20 +1,20 @@
-/// Counters of one direction. At any moment `sent + foreign + inserted + duplicated = delivered + dropped + inFlight`.
+/// Counters of one direction. At each moment `sent + foreign + inserted + duplicated = delivered + dropped + inFlight`.
 public struct LineCounters: Sendable, Hashable {
-  /// Taken from the sender.
+  /// Bytes from the sender.
   public var sent = 0
-  /// Bytes of another writer on the same wire: a boot log.
+  /// Bytes of another program on the same wire, such as a boot log.
   public var foreign = 0
-  /// Out of nothing, by noise.
+  /// Bytes that noise has inserted.
   public var inserted = 0
-  /// Delivered a second time, by a register that was read twice.
+  /// Bytes that were delivered a second time.
   public var duplicated = 0
-  /// Lost: by noise, by a cut, or because the reader was too slow.
+  /// Bytes that were lost to noise, to a cut, or because the reader was too slow.
   public var dropped = 0
-  /// Handed to the reader.
+  /// Bytes that were delivered to the reader.
   public var delivered = 0
-  /// Bits that arrive the wrong way round.
+  /// Bits that arrived inverted.
   public var flippedBits = 0
-  /// Bytes without a stop bit where the reader expected it, because its rate is not the sender's.
+  /// Bytes without a stop bit at the expected time, because the rates of reader and sender differ.
   public var framingErrors = 0
   /// Bytes in the transmit queue, on the wire, or waiting for the reader.
   public var inFlight: Int { sent + foreign + inserted + duplicated - dropped - delivered }

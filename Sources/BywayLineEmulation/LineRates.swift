@@ -1,4 +1,4 @@
-/// The rates that a program has set for an end of a line, in bits per second.
+/// The rates that a program has set at an end of a line, in bits per second.
 package struct LineRates: Sendable, Hashable {
   package let input: Int
   package let output: Int

@@ -1,8 +1,8 @@
-/// A UART that reads a line at another rate than the transmitter's, for a byte of 8N1. It takes a sample in the middle of each bit as it
-/// expects them, beginning at a falling edge, and so reads other bytes: fewer if it is slower, more if it is faster.
+/// A UART that reads a line at another rate than the transmitter's, with 8N1. It starts at a falling edge and takes a sample in the middle
+/// of each bit as it expects them. So it reads wrong bytes: fewer if it is slower, more if it is faster.
 ///
-/// Without randomness: the same bytes at the same times are read alike, however they are cut into calls. Rates that differ by a few per
-/// cent are read correctly, as by a real UART.
+/// It has no random numbers: the result does not depend on how the bytes are split into calls. If the rates differ by a few per cent, the
+/// bytes are read correctly, as by a real UART.
 struct MismatchedReceiver: Sendable {
   /// A character that is being read.
   private struct Character: Sendable {
@@ -29,7 +29,7 @@ struct MismatchedReceiver: Sendable {
       }
     }
 
-    /// The first falling edge from that time on; the start bit always has one.
+    /// Returns the first falling edge from this time on. The start bit always has one.
     func fallingEdge(from time: Double) -> Double? {
       if time <= start { return start }
       for index in 2...8 where level(of: index - 1) && !level(of: index) {
@@ -40,15 +40,15 @@ struct MismatchedReceiver: Sendable {
     }
   }
 
-  /// Start bit, eight data bits, stop bit.
+  /// The samples of a start bit, eight data bits and a stop bit.
   private static let samples = 10
 
-  /// Nanoseconds of a bit, as sent and as read.
+  /// The time of a bit in nanoseconds, as sent and as read.
   private let sentBit: Double
   private let readBit: Double
   private let characterLength: Double
   private var character: Character?
-  /// When the last character ended. The line is high from then.
+  /// The end of the last character. The line is high from then on.
   private var quietFrom = 0.0
   /// The time from which the receiver looks for an edge.
   private var freeFrom = 0.0
@@ -59,7 +59,7 @@ struct MismatchedReceiver: Sendable {
     characterLength = sentBit * Double(bitsPerCharacter)
   }
 
-  /// When the character that is being read will be complete, if nothing else is sent.
+  /// The time at which the current character is complete, if nothing more is sent.
   var end: UInt64? { character.map { UInt64($0.start + (Double(Self.samples) - 0.5) * readBit) + 1 } }
 
   /// Replaces bytes by those that this receiver reads.
@@ -79,10 +79,10 @@ struct MismatchedReceiver: Sendable {
     bytes.replaceAll(by: found)
   }
 
-  /// Forgets the character that is being read: its device is gone.
+  /// Drops the current character, because its device is gone.
   mutating func reset() { character = nil }
 
-  /// Completes a character, because the line is quiet until that time.
+  /// Completes a character after which the line is idle until this time.
   mutating func idle(until time: UInt64) -> WireBytes {
     var found = WireBytes()
     take(until: Double(time), level: { _ in true }, &found)
@@ -102,7 +102,7 @@ struct MismatchedReceiver: Sendable {
       let isHigh = level(time)
       switch character.taken {
       case 0 where isHigh:
-        // A false start.
+        // The start bit was not valid.
         self.character = nil
         freeFrom = time
         return

@@ -1,22 +1,22 @@
-/// Finds the trials of a long series that hit, where each hits with the same small chance.
+/// The hits in a long series of trials with the same small probability.
 ///
-/// Draws the gap to the next hit rather than one number for each trial: a bit error rate of 1e-6 costs one number for a
-/// million bits. The answer does not depend on how the series is cut into calls.
+/// It draws the distance to the next hit, instead of a random number for each trial: a bit error rate of 1e-6 needs one number for a
+/// million bits. The result does not depend on how the series is split into calls.
 public struct RareEvents: Sendable {
   let rate: Double
   private let hazard: Double
-  /// Trials that miss before the next hit; `nil` until the first draw.
+  /// The number of misses before the next hit; `nil` before the first draw.
   private var gap: Int?
 
-  /// A series that has not begun.
-  /// - Parameter rate: the chance of each trial, 0 to 1.
+  /// Creates a series.
+  /// - Parameter rate: the probability of a hit, 0 to 1.
   public init(rate: Double) {
     self.rate = rate
-    // -log(1 - rate), which for the smallest rates is the rate itself to the last digit that matters.
+    // -log(1 - rate). For the smallest rates, this equals the rate in all digits that matter.
     hazard = rate < 1e-9 ? rate : -naturalLogarithm(1 - rate)
   }
 
-  /// The hits among the next trials, ascending, counted from 0.
+  /// Returns the hits among the next trials in ascending order, counted from 0.
   public mutating func hits(among trials: Int, using random: inout SplitMix64) -> [Int] {
     guard rate > 0 else { return [] }
     var hits: [Int] = []
@@ -29,14 +29,14 @@ public struct RareEvents: Sendable {
     return hits
   }
 
-  /// How many trials miss before one hits.
+  /// Returns the number of misses before a hit.
   func drawGap(_ random: inout SplitMix64) -> Int {
     let gap = -naturalLogarithm(random.unit()) / hazard
     return gap < 0x1p61 ? Int(gap) : 1 << 61
   }
 }
 
-/// A fault that strikes each bit or byte with the same chance.
+/// A fault that affects each bit or byte with the same probability.
 protocol RareFault: LineFault {
   var events: RareEvents { get }
 }
@@ -47,7 +47,7 @@ extension RareFault {
   }
 }
 
-/// The C library's may differ in the last digit between platforms, and a replay with it.
+/// Returns the natural logarithm. The one of the C library may differ in the last digit between platforms, which would change a replay.
 func naturalLogarithm(_ value: Double) -> Double {
   guard value > 0 else { return -.infinity }
   var mantissa = value.significand

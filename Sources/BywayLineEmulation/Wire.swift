@@ -1,4 +1,4 @@
-/// The transmitter's end of the line: decides whose byte is next and when it ends, and lets the faults at it.
+/// The transmitting end of the line. It decides which byte is sent next and when it ends, and calls the faults.
 struct Wire: Sendable {
   private struct SeededFault: Sendable {
     var fault: any LineFault
@@ -15,7 +15,7 @@ struct Wire: Sendable {
 
   private var clock: ByteClock
   private var faults: [SeededFault] = []
-  /// Bytes of another writer, which go ahead of all that waits.
+  /// Bytes of another program, which are sent before all that wait.
   private var foreign = TransmitQueue()
   private var nextForeign: UInt64?
 
@@ -31,33 +31,33 @@ struct Wire: Sendable {
     nextForeign = faults.compactMap(\.fault.nextForeignBytes).min()
   }
 
-  /// Sends at another rate from the next byte on.
+  /// Changes the rate from the next byte on.
   mutating func setRate(_ configuration: LineConfiguration) {
     clock = clock.continued(at: configuration.clock)
   }
 
-  /// Sends nothing before this time. A byte that begins then takes its whole time.
+  /// Sends nothing before this time. A byte that begins then takes its full time.
   mutating func hold(until time: UInt64) {
     clock.idle(until: time)
   }
 
-  /// Sends nothing before this time, as ``hold(until:)`` does, if there is nothing to send.
+  /// Does the same as ``hold(until:)`` if there is nothing to send.
   mutating func idle(until time: UInt64) {
     if foreign.isEmpty { clock.idle(until: time) }
   }
 
-  /// When the next byte will have left.
+  /// Returns the time at which the next byte has left.
   func nextEnd(isWaiting: Bool) -> UInt64? {
     if isWaiting || !foreign.isEmpty { return clock.nextEnd }
     return nextForeign.map { max($0, clock.end) + clock.period }
   }
 
-  /// When so many bytes will have left one after another; `nil` for none.
+  /// Returns the time at which this many bytes have left; `nil` for none.
   func end(of count: Int) -> UInt64? {
     count > 0 ? clock.end(of: count + foreign.count) : nil
   }
 
-  /// All bytes whose time on the wire is over by then.
+  /// Returns all bytes that have left the wire by then.
   mutating func transmit(from waiting: inout TransmitQueue, until end: UInt64) -> WireBytes {
     var bytes = WireBytes()
     while true {
@@ -75,12 +75,12 @@ struct Wire: Sendable {
     return bytes
   }
 
-  /// Forgets the bytes of another writer.
+  /// Drops the bytes of another program.
   mutating func abandon() {
     foreign.removeAll()
   }
 
-  /// Returns the ends of the next bytes, up to a time or to the next bytes of another writer.
+  /// Returns the ends of the next bytes, up to a time or to the next bytes of another program.
   private mutating func tick(atMost limit: Int, until end: UInt64, yields: Bool) -> [UInt64] {
     let turn = yields ? nextForeign ?? .max : .max
     var times: [UInt64] = []
@@ -88,7 +88,7 @@ struct Wire: Sendable {
     return times
   }
 
-  /// Asks the faults that have something to write once the wire is free.
+  /// Collects the bytes of faults that want to write, once the wire is free.
   private mutating func takeForeignBytes(isIdle: Bool, by end: UInt64) {
     guard let due = nextForeign, due <= (isIdle ? end : clock.end) else { return }
     clock.idle(until: due)

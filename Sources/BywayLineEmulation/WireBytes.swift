@@ -1,55 +1,55 @@
-/// Bytes that have left the transmitter, in order, each with the time at which it arrives. A ``LineFault`` changes them.
+/// Bytes that have left the transmitter, in order, with the time of arrival of each. A ``LineFault`` changes them.
 ///
-/// Its changes count themselves.
+/// It counts its changes.
 public struct WireBytes: Sendable {
-  /// The bytes themselves.
+  /// The values of the bytes.
   public private(set) var values: [UInt8]
   /// The times of arrival in nanoseconds, one for each value.
   public private(set) var times: [UInt64]
   var counters: LineCounters
 
-  /// Bytes that arrive at these times, as many of one as of the other. For tests of a fault.
+  /// Creates bytes with as many times of arrival, for tests of a fault.
   public init(_ values: [UInt8] = [], times: [UInt64] = []) {
     self.values = values
     self.times = times
     counters = LineCounters()
   }
 
-  /// How many there are.
+  /// The number of bytes.
   public var count: Int { values.count }
-  /// Whether there are none.
+  /// Whether there are no bytes.
   public var isEmpty: Bool { values.isEmpty }
 
-  /// Turns the bits of the mask over.
+  /// Inverts the bits of the mask in a byte.
   public mutating func flip(_ mask: UInt8, at index: Int) {
     values[index] ^= mask
     counters.flippedBits += mask.nonzeroBitCount
   }
 
-  /// Lets a byte arrive no earlier than this.
+  /// Delays a byte until this time at least.
   public mutating func delay(at index: Int, until time: UInt64) {
     times[index] = max(times[index], time)
   }
 
-  /// Loses the bytes at these indices, which ascend.
+  /// Drops the bytes at these indices, which ascend.
   public mutating func remove(at indices: [Int]) {
     replace(at: indices) { _, _ in [] }
     counters.dropped += indices.count
   }
 
-  /// Repeats the bytes at these indices, which ascend.
+  /// Duplicates the bytes at these indices, which ascend.
   public mutating func duplicate(at indices: [Int]) {
     replace(at: indices) { byte, _ in [byte, byte] }
     counters.duplicated += indices.count
   }
 
-  /// Puts a byte before each of these indices, which ascend.
+  /// Inserts a byte before each of these indices, which ascend.
   public mutating func insert(_ bytes: [UInt8], before indices: [Int]) {
     replace(at: indices) { byte, turn in [bytes[turn], byte] }
     counters.inserted += indices.count
   }
 
-  /// Takes the place of these bytes for a receiver that reads others. More or fewer count as inserted or lost.
+  /// Replaces all bytes by those that a receiver at another rate reads. The difference in number counts as inserted or dropped.
   mutating func replaceAll(by other: WireBytes) {
     if other.count > count {
       counters.inserted += other.count - count

@@ -1,11 +1,11 @@
-/// The errors of a line in both directions: runs that arrived damaged, and frames that had to be sent again. They are counted, never
-/// guessed.
+/// The errors of a line in both directions: damaged runs that arrived, and frames that were sent again. The number is a count and not an
+/// estimate.
 package struct LineErrors: Sendable, Hashable {
   package let count: UInt64
   /// The bytes on the wire in both directions.
   package let bytes: UInt64
 
-  /// `nil` while there were no bytes, and where there cannot have been as many errors in them.
+  /// Returns `nil` if there were no bytes, or fewer bytes than errors.
   package init?(count: UInt64, in bytes: UInt64) {
     guard bytes > 0, count <= bytes else { return nil }
     self.count = count

@@ -1,10 +1,10 @@
 extension LineLayer {
-  /// Bytes have come from the line, cut anywhere.
+  /// Takes bytes from the line, split anywhere.
   package mutating func receive(_ bytes: UnsafeRawBufferPointer, at now: UInt64) {
     counters.receivedBytes += UInt64(bytes.count)
     var start = 0
     while start < bytes.count {
-      // Each frame may change what is looked for behind it.
+      // Each frame may change which frames are expected after it.
       reader.looksForOpenings = looksForOpenings(at: now)
       reader.isResting = intactBytes >= Self.manyIntactBytes
       for arrival in reader.receive(bytes, from: &start, codec: &codec, at: now) {
@@ -21,10 +21,10 @@ extension LineLayer {
     endIfComplete()
   }
 
-  /// Whether HELLO or OPEN may come with correction. Not while a session goes on, as what its stream carries may look like one.
+  /// Whether HELLO or OPEN with correction may come. It may not during a session, because the data of a stream may look like one.
   private func looksForOpenings(at now: UInt64) -> Bool {
     guard Self.mendsOpenings(configuration.correction) else { return false }
-    // Behind each comes its copy.
+    // A copy follows each of them.
     if latestOpening != nil { return true }
     if role == .dialer { return session?.isConfirmed == false }
     guard let heardAt = session?.asking.heardAt else { return true }
@@ -32,17 +32,17 @@ extension LineLayer {
   }
 
   private static let doubtfulSilence: UInt64 = 1_000_000_000
-  /// After so many the other end has no reason for correction, and the search for it would cost a fast line much processor time. If a
-  /// frame has it all the same, it counts as damaged, and the next is found.
+  /// After this many intact bytes the peer does not need correction, and the search for frames with correction would cost processor time on
+  /// a fast line. If one comes, it counts as damaged, and the next is found.
   private static let manyIntactBytes = 65_536
 
-  /// Decodes what has arrived, if it is a frame. Returns its length on the wire too, which a measurement of an ANSWER needs.
+  /// Decodes a frame, and returns its length on the wire, which the measurement of an ANSWER needs.
   private mutating func frame(of arrival: LineReader.Arrival, at now: UInt64) -> (Frame, answerLength: Int)? {
     switch arrival {
     case .run(var run, let isLeftover):
       let length = run.count
       let said = ForeignText.isText(run) ? run : []
-      // A frame may begin the session that seals the next one.
+      // A frame may begin the session that the next frame belongs to.
       if let frame = FrameCodec.decode(&run, seal: session?.id) {
         ear.hear(intact: length)
         intactBytes &+= length
@@ -64,14 +64,14 @@ extension LineLayer {
       ear.hear(mended: errors, of: length)
       intactBytes = 0
       counters.correctedBytes += UInt64(errors)
-      // Only a copy of what came before it.
+      // A copy of the frame before it.
       if isOpening, frame == latestOpening { break }
       latestOpening = nil
       return (frame, length)
     case .beyondMending(let errors, let length):
       countDamage()
       ear.hear(beyondMending: errors, of: length)
-      // It was told, and that was lost.
+      // The peer knows this level already, or its report was lost.
       if ear.noise == .beyondMending { session?.receiving.needsNoise = true }
     }
     return nil
@@ -87,7 +87,7 @@ extension LineLayer {
     if role == .dialer { counters.damagedFrames += 1 } else { doubtfulDamage += 1 }
   }
 
-  /// Counts the damage that was in doubt.
+  /// Counts the damaged runs that were in doubt.
   mutating func settleDamage() {
     counters.damagedFrames += doubtfulDamage
     doubtfulDamage = 0
@@ -119,7 +119,7 @@ extension LineLayer {
     }
   }
 
-  /// The other end has told what it hears of the line.
+  /// Takes the noise that the peer reports.
   private mutating func take(_ noise: Noise, at now: UInt64) {
     guard let room = (session?.sending.peerLargestPayload).map(room) else { return }
     let isWeak = session?.sending.corrector.hear(noise, plain: sizer, room, at: now)
@@ -139,7 +139,7 @@ extension LineLayer {
     listenerAbilities = abilities
     guard var session else { return }
     if session.isReady {
-      // Data for the earlier incarnation may have been acted upon, and must not be sent to this one.
+      // The earlier listener may have processed this data, so it must not be sent to the new one.
       if isNew { end(.peerRestarted, telling: nil) }
       return
     }
@@ -158,7 +158,7 @@ extension LineLayer {
     guard role != .dialer else { return handleRival(id.session) }
     if session?.id != id { doubtfulDamage = 0 }
     guard version == FrameCodec.version else { return say(.reset(session: id.session, reason: .version)) }
-    // Meant for an earlier incarnation, or for whichever is here: it has to be said again, for this one.
+    // The OPEN is for an earlier incarnation, or asks for the current one: the dialer must repeat it for this one.
     guard id.incarnation == incarnation else { return sayHello(to: abilities) }
     if session?.id == id {
       session?.asking.heardAt = now
@@ -179,12 +179,12 @@ extension LineLayer {
     events.append(.confirmed)
   }
 
-  /// Answers the OPEN of another dialer. It may leave as soon as it has received RESET, and then no other frame would tell this end.
+  /// Answers the OPEN of another dialer. That dialer may stop at the RESET, so this frame is the only sign of it.
   private mutating func handleRival(_ session: UInt32) {
     say(.reset(session: session, reason: .bothDial))
-    // If a listener has confirmed the session, the OPEN is a stale byte sequence.
+    // If a listener has confirmed the session, the OPEN is old.
     guard let own = self.session, !own.isConfirmed else { return }
-    // Two dialers do not choose the same number by chance.
+    // Two dialers do not choose the same random number.
     end(own.id.session == session ? .echo : .bothDial, telling: nil)
   }
 
@@ -205,7 +205,7 @@ extension LineLayer {
       let past = ended.last { $0.id.session == id }
       return say(.reset(session: id, reason: past?.reason ?? .unknown))
     }
-    // Before the listener is known there is nothing to seal an answer with, and nothing that could be polled for.
+    // Before the listener is known, an answer cannot be sealed, and the peer cannot have sent a POLL.
     guard session.isReady else { return }
     self.session?.receiving.takeQuestion(token, at: now)
     heard(at: now)
@@ -223,7 +223,7 @@ extension LineLayer {
     if session?.sending.isBlocked == true, session?.asking.due == nil { askAgainLater(at: now) }
     guard let answer = report.answer else { return }
     session?.asking.isMidStream = false
-    // All is settled that was sent before the question.
+    // The answer settles everything that was sent before the question.
     askAgainLater(at: now)
     if let poll { measure(answer, of: answerLength, to: poll, at: now) }
   }
@@ -236,7 +236,7 @@ extension LineLayer {
     let excess = Int64(now - poll.sentAt) - Int64(expected)
     roundTrip.sample(UInt64(max(excess, 0)))
     if let lateness = pacer.lateness(of: excess) {
-      // An answer that is late on a wire at rest has waited in the peer's queue, and not in this end's.
+      // If the line was idle, a late answer waited in the queue of the peer and not in that of this end.
       let wait = poll.wasAtRest ? 0 : lateness
       session?.sending.frames.passages.measured(lateness: wait, adjusted: pacer.adjusted)
     }
@@ -249,10 +249,10 @@ extension LineLayer {
     session?.asking.isMidStream = true
     if let next = header.next {
       guard let outcome = acknowledge(Arrivals(next: next), of: nil, at: now) else { return }
-      // What rides on data says nothing of the window: its end stays where it is.
+      // An acknowledgement in DATA has no window, so the end of the window stays where it is.
       session?.sending.peerWindow -= outcome.advancedUnits
     }
-    // In place: a session is large, and every frame comes by here.
+    // Modified in place, because a session is large and this runs for every frame.
     guard
       let arrival = session?.receiving.units.receive(number: header.number, payload: payload, isLast: header.isLast)
     else { return }
@@ -283,7 +283,7 @@ extension LineLayer {
     }
   }
 
-  // MARK: What every frame of the session tells
+  // MARK: Every frame of the session
 
   private mutating func heard(at now: UInt64) {
     guard session != nil else { return }
@@ -293,11 +293,11 @@ extension LineLayer {
     guard session?.isConfirmed == false else { return }
     session?.phase = .open
     session?.asking.needsOpen = false
-    // A paced line is to be measured at rest.
+    // A paced line is measured while it is idle.
     session?.asking.needsPoll = pacer.isPacing
     switch session?.asking.opened {
     case .once(let openedAt): if !pacer.isPacing { roundTrip.sample(now - openedAt) }
-    // Which of what was sent with it has arrived is not known.
+    // It is not known which copy has arrived.
     case .repeatedly: session?.asking.needsPoll = true
     case .never, nil: break
     }
@@ -310,7 +310,7 @@ extension LineLayer {
     events.append(.resumed)
   }
 
-  /// `nil` where the session has ended over it.
+  /// Processes an acknowledgement. `nil` if it was invalid and has ended the session.
   private mutating func acknowledge(
     _ arrivals: Arrivals, of poll: Asking.Poll?, at now: UInt64
   ) -> SendWindow.Outcome? {
@@ -333,10 +333,10 @@ extension LineLayer {
     return outcome
   }
 
-  /// The time in nanoseconds from when a byte leaves one end until it arrives at the other.
+  /// The time in nanoseconds from the departure of a byte until its arrival at the peer.
   private var oneWay: UInt64 { (pacer.leastRoundTrip ?? roundTrip.smoothed ?? 0) / 2 }
 
-  /// Tells the other end when the window has grown by enough to matter.
+  /// Sends the window when it has grown enough.
   mutating func offerMore(at now: UInt64) {
     guard let session, session.isConfirmed, session.receiving.hasMoreToOffer(of: configuration.window) else { return }
     self.session?.receiving.owe(by: now)

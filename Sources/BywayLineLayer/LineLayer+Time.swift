@@ -1,12 +1,12 @@
 extension LineLayer {
-  /// The longest pause between two questions to an end that does not answer.
+  /// The longest pause between two questions without an answer.
   private static let longestPause: UInt64 = 1_000_000_000
-  /// The same while a session is opened.
+  /// The same before the session is confirmed.
   private static let longestPauseOfOpening: UInt64 = 300_000_000
-  /// The silence in the middle of a stream after which its receiver asks whether the peer is there.
+  /// The silence in the middle of a stream after which its receiver polls the peer.
   private static let pauseInStream: UInt64 = 1_000_000_000
 
-  /// When ``handleTimeout(at:)`` is to be called, if nothing else happens before. `nil` while there is nothing to wait for.
+  /// The time to call ``handleTimeout(at:)``, unless something else happens first. `nil` if no timer runs.
   package var nextDeadline: UInt64? {
     var deadline = UInt64.max
     if !isLineUp {
@@ -26,7 +26,7 @@ extension LineLayer {
     return deadline
   }
 
-  /// Time has passed. Then take events and frames, as after every call.
+  /// Runs the timers. Take events and frames afterwards, as after every call.
   package mutating func handleTimeout(at now: UInt64) {
     if wakesWhenReady, now >= pacer.readyAt {
       wakesWhenReady = false
@@ -52,7 +52,7 @@ extension LineLayer {
     }
   }
 
-  /// The line is gone: unplugged, or the device with it. The session waits for it.
+  /// Handles the loss of the line, for example an unplugged adapter. The session waits for the line.
   package mutating func lineLost(at now: UInt64) {
     guard isLineUp else { return }
     isLineUp = false
@@ -63,7 +63,7 @@ extension LineLayer {
     interrupt(.lost(at: now))
   }
 
-  /// Makes the session wait for its line, unless it does so already.
+  /// Makes the session wait for its line, unless it is waiting already.
   private mutating func interrupt(_ interruption: Interruption) {
     session?.asking.wait?.silentAt = nil
     guard let session, session.isReady, session.interruption == nil else { return }
@@ -72,12 +72,12 @@ extension LineLayer {
     endIfExpendable()
   }
 
-  /// Ends a session that waits for its line without need.
+  /// Ends a session whose remaining data is not worth waiting for the line.
   mutating func endIfExpendable() {
     if let session, session.interruption != nil, session.sending.isExpendable { end(.abortedHere, telling: .aborted) }
   }
 
-  /// Handles the return of the line. Frames that were under way may have arrived or not, which a question settles.
+  /// Handles the return of the line. A question finds out which frames have arrived.
   package mutating func lineRestored(at now: UInt64) {
     guard !isLineUp else { return }
     isLineUp = true
@@ -97,14 +97,14 @@ extension LineLayer {
 
   // MARK: Timers
 
-  /// Whether something can be settled only by an answer.
+  /// Whether the session needs an answer of the peer.
   private func isCurious(_ session: Session) -> Bool {
     session.sending.hasUnacknowledged || session.sending.isBlocked || session.asking.wait != nil
   }
 
   private mutating func ask(at now: UInt64) {
     guard let session else { return }
-    // From now on, silence counts: a line that takes nothing may never let the question out.
+    // Silence counts from now on: a line that takes no bytes may never send the question.
     awaitAnswer(from: now)
     if session.isReady, session.isConfirmed {
       self.session?.asking.needsPoll = true
@@ -113,17 +113,17 @@ extension LineLayer {
     }
   }
 
-  /// Waits for an answer from now on, if it did not already.
+  /// Starts to wait for an answer, unless this end waits for one already.
   mutating func awaitAnswer(from now: UInt64) {
     guard let session, session.asking.wait == nil else { return }
-    // The peer may be in the middle of a frame as long as the longest from here.
+    // The peer may be in the middle of its longest frame.
     let frame = pacer.time(of: quantum + FrameCodec.dataOverhead)
     let answerAt = max(pacer.busyUntil, now) + roundTrip.timeout + timeOfAnswer + frame
     let silentAt = session.isConfirmed && session.interruption == nil ? answerAt + configuration.silence : nil
     self.session?.asking.wait = Asking.Wait(since: now, silentAt: silentAt)
   }
 
-  /// The time of a question and its answer on the wire, and of the wait of the answer for company.
+  /// The time of a question and its answer on the wire, with the delay of an acknowledgement.
   private var timeOfAnswer: UInt64 {
     let isOpening = session?.isConfirmed == false
     let bytes =
@@ -133,7 +133,7 @@ extension LineLayer {
     return configuration.acknowledgementDelay + pacer.time(of: bytes)
   }
 
-  /// Sets the next question's time, where there is something to ask about.
+  /// Starts the question timer, if there is something to ask.
   mutating func askAgainLater(at now: UInt64) {
     guard let session else { return }
     guard isCurious(session) else {
@@ -146,25 +146,25 @@ extension LineLayer {
       return
     }
     let doublings = UInt64(min(max(session.asking.unanswered - 1, 0), 10))
-    // An opening is short, and on a line of noise takes a few tries: it is given up before they would have become many.
+    // OPEN is short and may need several tries on a noisy line, so its interval stays short.
     let longest = session.isConfirmed ? Self.longestPause : Self.longestPauseOfOpening
     let pause = min((roundTrip.timeout + timeOfAnswer) << doublings, longest + timeOfAnswer)
     let askAt = max(pacer.busyUntil, now) + pause
-    // The other end may be in the middle of a frame, with more before it.
+    // The peer may be in the middle of a frame, with more frames queued.
     let more = pacer.isPacing && session.isConfirmed ? Pacer.frame + pacer.ahead : 0
     self.session?.asking.due = Asking.Due(at: askAt, by: askAt + more)
   }
 
-  /// Returns a due question that waits for a frame that may be its answer; `nil` if it does not wait.
+  /// Returns a due question that waits for the rest of a frame, which may answer it; `nil` if it does not wait.
   private func putOff(_ due: Asking.Due, of session: Session, at now: UInt64) -> Asking.Due? {
     guard now < due.by else { return nil }
-    // An end that has more to send, or is not answered, loses nothing by waiting for the other end's frame.
+    // If this end has more to send or got no answer, waiting for the frame costs nothing.
     if !session.sending.pending.isEmpty || session.asking.unanswered > 0 { return Asking.Due(at: due.by, by: due.by) }
     return reader.restDue(at: now).map { Asking.Due(at: min($0, due.by), by: due.by) }
   }
 
   private func keepAliveAt(_ session: Session) -> UInt64 {
-    // One that waits for an answer asks by itself.
+    // The question timer covers this case.
     guard session.asking.wait == nil, session.isConfirmed, !session.asking.needsPoll else { return .max }
     var interval = role == .dialer ? configuration.keepAlive : configuration.keepAlive / 2 * 5
     if session.asking.isMidStream { interval = min(interval, Self.pauseInStream) }
@@ -172,8 +172,8 @@ extension LineLayer {
     return pacer.wantsRest ? min(silence, session.asking.polledAt + pacer.restInterval) : silence
   }
 
-  /// When an owner that has left is not waited for any longer: the other end has taken nothing more for that long, or lacks nothing and
-  /// only goes on talking.
+  /// Returns the time at which to end a session whose owner has left: the peer has taken no more data for that long, or it has everything
+  /// and keeps sending.
   private func departureAt(_ session: Session) -> UInt64? {
     guard let since = session.sending.leavingSince else { return nil }
     if session.sending.isDelivered { return session.receiving.units.isFinished ? nil : since + configuration.patience }

@@ -1,17 +1,17 @@
 extension LineLayer {
   /// Appends the next frame for the line to `output`. `false` where there is nothing to send now.
   ///
-  /// Hand each frame to the line before asking for the next; while the line takes nothing, do not ask.
+  /// Hand each frame to the line before the next call. Do not call while the line takes no bytes.
   package mutating func nextTransmit(at now: UInt64, into output: inout [UInt8]) -> Bool {
     guard isLineUp else { return false }
     guard now >= pacer.readyAt else {
-      // An answer may just have put that later.
+      // An answer may have moved that time.
       wakesWhenReady = true
       return false
     }
     guard let frame = nextFrame(at: now) else { return false }
     let start = output.count
-    // Noise that arrived while the line was quiet must not spoil this frame.
+    // After a pause, a zero separates the frame from noise.
     if needsDelimiter || now > lastTransmitAt + 50_000_000 { output.append(0) }
     write(frame, into: &output)
     if repeats(frame) { writeCopy(of: frame, into: &output) }
@@ -33,13 +33,13 @@ extension LineLayer {
     }
     let isData = if case .data = frame { true } else { false }
     let strength = session.sending.corrector.strength(of: scratch.count, isData: isData)
-    // One that was lost would take with it what a zero ends.
+    // If this frame is lost, a zero at its end may be lost too.
     needsDelimiter = true
     CorrectableFrame.encode(
       scratch, strength, sync: CorrectableFrame.sync(of: session.id), codec: &codec, into: &output)
   }
 
-  /// Whether a copy with correction follows, as nothing is known of the line.
+  /// Whether a copy with correction follows the frame, because the line is not known yet.
   private func repeats(_ frame: Frame) -> Bool {
     guard Self.mendsOpenings(configuration.correction) else { return false }
     switch frame {
@@ -55,18 +55,18 @@ extension LineLayer {
     needsDelimiter = true
   }
 
-  /// Whether a frame gets correction. A frame of another session never does, because its receiver may understand none.
+  /// Whether a frame gets correction. A frame of another session does not, because its receiver may not support it.
   private mutating func bearsCorrection(_ frame: Frame) -> Bool {
     switch frame {
     case .data: session?.sending.corrector.bears ?? false
     case .acknowledgement, .noise: reportBearsCorrection()
-    // An end that was restarted understands only the other.
+    // A peer that has restarted understands only polls without correction.
     case .poll(let id, _): session?.id.session == id && pollsBearCorrection
     case .hello, .open, .reset: false
     }
   }
 
-  /// Whether ACK and NOISE get correction. They are not acknowledged, so frames from the peer show whether it helps.
+  /// Whether ACK and NOISE get correction. They are not acknowledged, so the frames of the peer show whether correction helps.
   private mutating func reportBearsCorrection() -> Bool {
     guard let corrector = session?.sending.corrector, corrector.isOn else { return false }
     if corrector.isGuarding { return ear.noise != .none }
@@ -80,7 +80,7 @@ extension LineLayer {
     return isOn && session.asking.unanswered % 2 == 1
   }
 
-  /// Bytes on the wire of what is so long without correction.
+  /// Returns the length on the wire of a control frame that has `count` bytes without correction.
   func length(ofControl count: Int) -> Int {
     guard let corrector = session?.sending.corrector, corrector.isOn, corrector.isProven else { return count }
     let body = count - COBS.overhead
@@ -91,7 +91,7 @@ extension LineLayer {
     if session?.isComplete == true { end(.finished, telling: nil) }
   }
 
-  /// Returns the next frame, in this order: frames that keep sessions apart, frames that the peer waits for, lost frames, new frames.
+  /// Returns the next frame. The order is: frames about other sessions, frames that the peer waits for, retransmissions, new data.
   private mutating func nextFrame(at now: UInt64) -> Frame? {
     if let frame = control.popFirst() { return frame }
     guard session != nil else { return nil }
@@ -131,10 +131,10 @@ extension LineLayer {
     return .noise(noise)
   }
 
-  /// Returns the noise for a peer that corrects frames.
+  /// Returns the noise to report, if the peer supports correction.
   func noise(for session: Session) -> Noise { session.sending.corrector.most > 0 ? ear.noise : .none }
 
-  /// The next data frame may as well say what has arrived.
+  /// Whether the acknowledgement can be part of the next DATA frame.
   private func canRide(_ session: Session, at now: UInt64) -> Bool {
     guard !session.receiving.units.hasGap, !session.receiving.units.isFinished, !session.asking.needsPoll,
       !session.asking.isHolding, !pollIsDue(session, at: now),
@@ -151,7 +151,7 @@ extension LineLayer {
   // MARK: Polls
 
   private func pollIsDue(_ session: Session, at now: UInt64) -> Bool {
-    // A line that is kept busy is compared with its model from time to time.
+    // A busy line is measured at intervals.
     pacer.isPacing && session.sending.hasUnacknowledged && session.isConfirmed
       && now >= session.asking.polledAt + pacer.interval && !session.asking.isHolding && session.asking.wait == nil
   }
@@ -168,10 +168,10 @@ extension LineLayer {
     return poll.map { .poll(session: id, token: $0.token) }
   }
 
-  /// A question has gone out.
+  /// Notes that a question was sent.
   private mutating func asked(at now: UInt64) {
     session?.asking.unanswered += 1
-    // Frames that were sent until now may have been lost with the line.
+    // The frames before may have been lost with the line.
     if session?.asking.isHolding == true { session?.sending.frames.interrupt() }
     session?.asking.isMidStream = false
     awaitAnswer(from: now)

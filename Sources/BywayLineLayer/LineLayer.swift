@@ -1,17 +1,18 @@
-/// One end of a line. It makes a reliable stream of bytes out of a line that damages, loses and interrupts them.
+/// An end of a line. It makes a reliable stream of bytes from a line that damages, loses and interrupts them.
 ///
-/// A value without I/O, clock or randomness: bytes and times go in, events and bytes come out. Times are nanoseconds of any
-/// clock that does not go back. After each call that changes something, fill ``room(at:)``, take ``nextEvent()`` and ``nextTransmit(at:into:)``
-/// until there is no more, and call ``handleTimeout(at:)`` at ``nextDeadline``. docs/wire-protocol.md describes the protocol.
+/// A state machine without I/O, clock or random numbers: bytes and times go in, events and bytes come out. Times are nanoseconds of a
+/// monotonic clock. After each call that changes the state, write the bytes that ``room(at:)`` allows, call ``nextEvent()`` and
+/// ``nextTransmit(at:into:)`` until they return nothing, and call ``handleTimeout(at:)`` at ``nextDeadline``. docs/wire-protocol.md
+/// describes the protocol.
 package struct LineLayer: Sendable {
   package enum Role: Equatable, Sendable {
     /// Begins sessions.
     case dialer
-    /// Waits for them. `incarnation` is a random number, another one at each start of the program; 0 counts as 1.
+    /// Accepts sessions. `incarnation` is a random number that is new at each start of the program; 0 counts as 1.
     case listener(incarnation: UInt32)
   }
 
-  /// Sessions that are over, so that nothing of them starts over.
+  /// The number of ended sessions that are remembered, so that a late frame does not start one of them again.
   private static let rememberedSessions = 16
 
   package let role: Role
@@ -25,30 +26,30 @@ package struct LineLayer: Sendable {
   var roundTrip = RoundTrip(frame: nil)
   var sizer = FrameSizer()
   var counters = LineStatistics()
-  /// Damaged runs that a listener has heard since the last frame of its session. Another program may have sent them, for example the
-  /// doctor, which tries the rates of the line: they count when the session goes on.
+  /// Damaged runs that a listener has received since the latest frame of its session. They may come from another program, such as the
+  /// doctor at another rate, and count only when the session continues.
   var doubtfulDamage: UInt64 = 0
   var isLineUp = true
   var lineLostAt: UInt64?
-  /// The next frame follows something that may not have ended in a delimiter.
+  /// Whether the next frame needs a zero before it.
   var needsDelimiter = true
   var lastTransmitAt: UInt64 = 0
-  /// The owner has yet to be told that the line takes more.
+  /// Whether to tell the owner when the line can take more.
   var wakesWhenReady = false
 
   // Sessions.
-  /// A listener's own; a dialer's idea of the listener's, 0 for none.
+  /// The incarnation of this listener, or of the peer as a dialer knows it; 0 if it does not.
   var incarnation: UInt32
-  /// The abilities of that listener, as far as a dialer knows them.
+  /// The abilities of the listener, as a dialer knows them.
   var listenerAbilities = Abilities.unknown
   var session: Session?
   var ended: [(id: SessionID, reason: ResetReason)] = []
 
-  // Frames and events that wait.
+  // Queued frames and events.
   var control = Queue<Frame>()
-  /// Bytes of frames without correction since a run was damaged or a frame corrected.
+  /// The bytes of frames without correction since the latest damaged run or corrected frame.
   var intactBytes = 0
-  /// HELLO or OPEN as it came last, if nothing came after it.
+  /// The latest frame, if it was HELLO or OPEN.
   var latestOpening: Frame?
   /// Whether a copy with correction follows the next HELLO.
   var repeatsHello = false
@@ -66,15 +67,15 @@ package struct LineLayer: Sendable {
     if role != .dialer { sayHello() }
   }
 
-  /// Whether the first frames of a session bear correction, if the other end mends them.
+  /// Whether the first frames of a session have correction, if the peer supports it.
   var guardsBeginnings: Bool { pacer.isPacing && configuration.correction > 0 }
 
   // MARK: Sessions
 
-  /// Begins a session. For a dialer that has none.
+  /// Begins a session. Call it only for a dialer without a session.
   /// - Parameters:
   ///   - session: a random number.
-  ///   - streams: the streams that this end takes, if the listener takes some too.
+  /// - streams: the streams that this end accepts, if the listener accepts some too.
   package mutating func open(session id: UInt32, streams: StreamOffer = .none, at now: UInt64) {
     guard role == .dialer, session == nil else { return }
     var session = Session(
@@ -87,32 +88,31 @@ package struct LineLayer: Sendable {
     if session.isReady { becomeReady() }
   }
 
-  /// Data of the session can be sent, and its frames can come.
+  /// Makes the session ready: data can be sent, and frames of the session can arrive.
   mutating func becomeReady() {
     if configuration.correction > 0, let session { reader.sync = CorrectableFrame.sync(of: session.id) }
     events.append(.ready)
   }
 
-  /// Ends the sending direction once all of it is sent.
+  /// Ends the sending direction after the data that was written.
   package mutating func finish() {
     guard session?.sending.finish == .notWanted else { return }
     session?.sending.finish = .wanted
   }
 
-  /// Leaves the session. The data that was taken is sent for as long as the other end takes it. Further data of the other end is not
-  /// waited for.
+  /// Closes the session. Written data is still sent as long as the peer takes it. Further data of the peer is dropped.
   package mutating func close(at now: UInt64) {
     finish()
     if session?.sending.leavingSince == nil { session?.sending.leavingSince = now }
   }
 
-  /// Gives the session up at once, and tells the other end.
+  /// Ends the session at once with a RESET.
   package mutating func abort(at now: UInt64) {
     end(.abortedHere, telling: .aborted)
   }
 
-  /// Ends the session at once whenever its line is interrupted, unless the other end still lacks some of its first bytes.
-  /// - Parameter count: the number of those bytes.
+  /// Ends the session whenever its line is interrupted, unless the peer lacks some of the first bytes.
+  /// - Parameter count: the number of these bytes.
   package mutating func forgo(after count: UInt64) {
     session?.sending.worth = count
     endIfExpendable()
@@ -120,16 +120,16 @@ package struct LineLayer: Sendable {
 
   package var hasSession: Bool { session != nil }
 
-  /// The streams of the session, from ``LineLayerEvent/ready`` on; `nil` if it is one stream of bytes.
+  /// The streams of the session, from ``LineLayerEvent/ready`` on; `nil` if it has only one.
   package var streams: StreamAgreement? { session?.streams }
 
-  /// The interruption that the session waits out; `nil` while there is none.
+  /// The interruption that the session is in; `nil` if there is none.
   package var interruption: Interruption? { session?.interruption }
 
   // MARK: The stream
 
-  /// How many bytes it would be good to have now, so that the next frame is as large as it should be; 0 while the line is
-  /// busy. They are asked for as late as possible, so that what is sent is what matters most at that moment.
+  /// Returns how many bytes to write now so that the next frame has its best size; 0 while the line is busy. Data is taken as late as
+  /// possible, so that the owner can choose the most urgent.
   package func room(at now: UInt64) -> Int {
     guard isLineUp, let session, session.isReady, !session.asking.isHolding, session.sending.finish == .notWanted,
       !session.sending.frames.hasLost,
@@ -140,7 +140,7 @@ package struct LineLayer: Sendable {
     return quantum - session.sending.pending.count
   }
 
-  /// Takes bytes to send. More than ``room(at:)`` is kept, but waits in here, where nothing can overtake it.
+  /// Takes bytes to send. Bytes beyond ``room(at:)`` are queued here, and more urgent data cannot overtake them.
   package mutating func send(_ bytes: UnsafeRawBufferPointer) {
     guard session?.sending.finish == .notWanted else { return }
     session?.sending.pending.append(bytes)
@@ -150,20 +150,20 @@ package struct LineLayer: Sendable {
     bytes.withUnsafeBytes { send($0) }
   }
 
-  /// Asks for ``LineLayerEvent/passed(_:)``, once these bytes of the stream have arrived at the other end.
-  /// - Parameter bytes: that were given to ``send(_:)``, counted from the session's first; behind those that were named before.
+  /// Requests ``LineLayerEvent/passed(_:)`` for the time when these bytes of the stream have arrived at the peer.
+  /// - Parameter bytes: a range of written bytes, counted from the beginning of the session; it begins after earlier ranges began.
   package mutating func follow(_ bytes: Range<UInt64>) {
     session?.sending.frames.passages.follow(bytes)
   }
 
-  /// When the other end began to send what came last, as far as the model of the wire knows: the frame's own time on it and
-  /// half a round trip before it was here.
+  /// The time at which the peer began to send the latest data, as far as the model of the line knows: its arrival, less its time on the
+  /// wire and half a round trip.
   package var latestArrivalBegan: UInt64? { session?.receiving.arrivalBegan }
 
-  /// Bytes that were taken and not yet sent once.
+  /// The bytes that were written and not sent yet.
   package var pendingBytes: Int { session?.sending.pending.count ?? 0 }
 
-  /// The reader has dealt with that many bytes of ``LineLayerEvent/received(_:)``.
+  /// Notes that the reader has processed this many bytes of ``LineLayerEvent/received(_:)``.
   package mutating func consumed(_ count: Int, at now: UInt64) {
     guard session != nil else { return }
     session?.receiving.units.consumed(count)
@@ -188,18 +188,17 @@ package struct LineLayer: Sendable {
 
   // MARK: Ending
 
-  /// The session is over: says so upwards, and where a reason is given, to the other end.
+  /// Ends the session, reports it to the owner, and to the peer if there is a reason.
   mutating func end(_ reason: SessionEnd, telling reset: ResetReason?) {
     guard let session else { return }
     settleDamage()
-    // Who tells of the session when it is over wants to know.
+    // The statistics still show the strength after the end of the session.
     counters.correctableErrors = session.sending.corrector.errors
     self.session = nil
     reader.sync = nil
-    // Each session tells of its own noise.
+    // The noise is measured for each session.
     ear = Ear()
-    // A listener that was not heard for so long may be another one by now: the next session asks first, and commits
-    // nothing to one that may not be there.
+    // After such a silence the listener may be another one. The next session begins with a question, and sends no data before the answer.
     if role == .dialer, reason == .silence || reason == .lineLost { incarnation = 0 }
     if session.isReady {
       ended.append((session.id, reset ?? (reason == .finished ? .finished : .aborted)))
@@ -209,12 +208,12 @@ package struct LineLayer: Sendable {
     events.append(.ended(reason))
   }
 
-  /// Queues a frame that stands outside of the stream. As few as a peer can make us owe.
+  /// Queues a frame that belongs to no stream. The queue has a limit, because a peer can cause these frames.
   mutating func say(_ frame: Frame) {
     if control.count < 8 { control.append(frame) }
   }
 
-  /// - Parameter peer: that of the dialer which is answered.
+  /// - Parameter peer: the abilities of the dialer to answer.
   mutating func sayHello(to peer: Abilities? = nil) {
     repeatsHello = Self.mendsOpenings(peer?.correction ?? 0)
     say(
@@ -224,18 +223,18 @@ package struct LineLayer: Sendable {
         correction: UInt8(configuration.correction), streams: configuration.streams))
   }
 
-  /// Whether an end with so many strengths finds HELLO and OPEN that bear correction.
+  /// Whether an end that supports this many strengths looks for HELLO and OPEN with correction.
   static func mendsOpenings(_ correction: Int) -> Bool { correction > Strength.ofOpenings.index }
 
   // MARK: Sizes
 
-  /// Bytes that are cut from the owner's stream at a time.
+  /// The number of bytes for one new frame.
   var quantum: Int {
     guard let bytes = pacer.largestFrame else { return 16_384 }
     return max(bytes - FrameCodec.dataOverhead - bytes / 254, LineLayerConfiguration.leastPayload)
   }
 
-  /// Returns the limits of frames to the other end of the session.
+  /// Returns the size limits of frames to the peer.
   func room(for payload: Int) -> Corrector.Room {
     Corrector.Room(frame: quantum + FrameCodec.dataOverhead, payload: payload)
   }

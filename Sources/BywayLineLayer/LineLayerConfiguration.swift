@@ -1,39 +1,39 @@
-/// How one end of a line behaves. Times are in nanoseconds.
+/// The configuration of one end of a line. Times are in nanoseconds.
 package struct LineLayerConfiguration: Equatable, Sendable {
-  /// The rate of the line in each direction; at 8N1 a tenth of its baud rate. `nil` for a line that is not paced: a gadget whose rate
-  /// means nothing, a stream that a remote terminal server paces.
+  /// The rate of the line in each direction: a tenth of the baud rate for 8N1. `nil` for a line without pacing: a USB gadget whose rate has
+  /// no meaning, or a stream that a remote terminal server paces.
   package var bytesPerSecond: Int?
-  /// Bytes of payload that this end takes in one frame.
+  /// The largest payload of a received frame in bytes.
   package var largestPayload = 2048
-  /// Bytes of payload that this end holds for its reader, and while something before them is missing.
+  /// The receive window in bytes: data that the reader has not consumed, and data after a gap.
   package var window = 128 * 1024
-  /// The strongest correction that this end mends frames with, and how many there are up to that; 0 for none.
+  /// The number of strengths that this end corrects, from the weakest on; 0 for none.
   package var correction = Strength.count
-  /// The streams that a listener takes.
+  /// The streams that a listener accepts.
   package var streams = StreamOffer.none
-  /// How long an acknowledgement waits for company.
+  /// The time that an acknowledgement waits for a frame that can carry it.
   package var acknowledgementDelay: UInt64 = 10_000_000
-  /// After how much silence a dialer asks whether the other end lives. A listener does after two and a half times that.
+  /// The silence after which a dialer polls the listener. A listener waits 2.5 times as long.
   package var keepAlive: UInt64 = 10_000_000_000
-  /// The time that a dialer's opening may take, and for which an end that closes a session waits for news of what it has sent.
+  /// The time limit of a dialer's OPEN, and of the wait for acknowledgements after an owner has closed the session.
   package var patience: UInt64 = 5_000_000_000
-  /// The time that a session outlives its line: one that was unplugged, and one on which the peer answers nothing.
+  /// The time that a session waits for a line that was unplugged, or for a peer that does not answer.
   package var grace: UInt64 = 30_000_000_000
-  /// The time beyond that of a usual answer after which an end that hears none says that its line is interrupted.
+  /// The time after a missing answer until the line counts as interrupted.
   package var silence: UInt64 = 3_000_000_000
 
-  /// Bytes of payload in one frame that every end takes.
+  /// The payload in bytes that every end accepts.
   static let leastPayload = 64
-  /// Bytes that a dialer may send before it knows the listener's window, so that every window is at least that.
+  /// The bytes that a dialer may send before it knows the window of the listener. So each window has at least this size.
   static let leastWindow = 4096
-  /// A day. Sums of times must not overflow.
+  /// A day, so that sums of times do not overflow.
   private static let longestTime: UInt64 = 86_400_000_000_000
 
   package static let defaults = LineLayerConfiguration()
 
   package init() {}
 
-  /// Says which field cannot be used, and why.
+  /// Checks the fields, and names the first invalid one in its error.
   package func check() throws(LineLayerConfigurationError) {
     if let bytesPerSecond, bytesPerSecond < 10 { throw .tooSmall("bytesPerSecond", least: 10) }
     if largestPayload < Self.leastPayload { throw .tooSmall("largestPayload", least: Self.leastPayload) }

@@ -1,43 +1,43 @@
 /// An event of ``LineLayer`` for its owner.
 package enum LineLayerEvent: Equatable, Sendable {
-  /// Bytes may be sent. At a dialer the other end may not have heard of the session yet.
+  /// Data can be sent. The listener may not know the session yet.
   case ready
-  /// The other end has confirmed the session; at a listener, the same moment as ``ready``.
+  /// The peer has confirmed the session. At a listener, this comes together with ``ready``.
   case confirmed
-  /// The stream goes on with these bytes.
+  /// The next bytes of the stream.
   case received([UInt8])
-  /// The bytes that ``LineLayer/follow(_:)`` named have arrived.
+  /// The bytes of ``LineLayer/follow(_:)`` have arrived at the peer.
   case passed(Passage)
-  /// The other end sends nothing more.
+  /// The peer has ended its direction.
   case finished
   /// The line is lost or silent, and the session waits for it.
   case interrupted(Interruption)
-  /// A frame of the session has arrived after an interruption.
+  /// A frame of the session arrived after an interruption.
   case resumed
-  /// The session is over. A listener waits for the next.
+  /// The session is over. A listener waits for the next one.
   case ended(SessionEnd)
 }
 
-/// Why a session is over.
+/// The reason for the end of a session.
 package enum SessionEnd: Equatable, Sendable {
-  /// Both ends have said all, and know it.
+  /// Both directions have ended and are acknowledged.
   case finished
-  /// The other end was restarted, or knows nothing of the session any more.
+  /// The peer was restarted, or does not know the session.
   case peerRestarted
-  /// The other end has given it up, for a reason as the wire tells it.
+  /// The peer has given up the session.
   case aborted
-  /// Given up here.
+  /// This end has given up the session.
   case abortedHere
   /// The peer was silent for too long.
   case silence
   /// The line did not come back in time.
   case lineLost
-  /// The other end speaks another version of the protocol, which a RESET does not name.
+  /// The peer has another version of the protocol; `nil` if its RESET does not name it.
   case version(UInt8?)
-  /// Both ends dial, and one of them must listen.
+  /// Both ends dial. One of them must listen.
   case bothDial
-  /// The frames of this end came back to it.
+  /// This end receives its own frames.
   case echo
-  /// The other end acknowledged what it was never sent.
+  /// The peer acknowledged data that was never sent.
   case violation
 }

@@ -1,10 +1,10 @@
-/// Data bits arrive the wrong way round, each with the same chance: thermal noise, a clock at its limit.
+/// Inverted data bits, each with the same probability: thermal noise, or a clock at its limit.
 public struct BitFlips: RareFault {
   public static let name = "bit-flips"
   var events: RareEvents
 
-  /// Independent errors at one rate.
-  /// - Parameter rate: of data bits, 8 for each byte: the bit error rate.
+  /// Creates independent errors at one rate.
+  /// - Parameter rate: the bit error rate, as a share of the data bits, of which a byte has 8.
   public init(rate: Double) {
     events = RareEvents(rate: rate)
   }

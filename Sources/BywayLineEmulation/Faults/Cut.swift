@@ -1,33 +1,33 @@
-/// A time without a line. Not a ``LineFault``: it happens to the line, not to its bytes, and may be asked for while the
-/// line is in use.
+/// A time without a line. It is not a ``LineFault``, because it affects the line as a whole, and can also be requested while the line is in
+/// use.
 public struct Cut: Sendable, Hashable {
   /// The effect on the bytes and on the device.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// Bytes wait in the transmit queue and go on at line rate afterwards: flow control, a suspended adapter.
+    /// Bytes wait in the transmit queue, and are sent at the line rate afterwards: flow control, or a suspended adapter.
     case stall
-    /// Bytes leave and never arrive: a loose wire.
+    /// Bytes are sent and never arrive: a loose wire.
     case lose
-    /// The device is gone, with all that was queued: a USB adapter pulled. It comes back under its name.
+    /// The device is gone, with all queued bytes: a USB adapter was unplugged. It returns under its name.
     case hangUp = "hang-up"
     /// A hang-up after which the device returns under another name: `ttyUSB1` for `ttyUSB0`.
     case rename
 
-    /// Whether both ends are told, rather than left to notice.
+    /// Whether the device is closed, so that both ends notice the cut at once.
     package var closesDevice: Bool { self == .hangUp || self == .rename }
   }
 
   /// The kind of cut.
   public var kind: Kind
-  /// Since the line began.
+  /// The time since the creation of the line.
   public var start: Duration
-  /// `nil` for ever.
+  /// The length; `nil` for ever.
   public var length: Duration?
 
-  /// A cut at a time of its own.
+  /// Creates a cut at a given time.
   /// - Parameters:
-  ///   - kind: what is cut.
-  ///   - start: since the line began.
-  ///   - length: `nil` for ever.
+  /// - kind: the kind of cut.
+  /// - start: the time since the creation of the line.
+  /// - length: the length; `nil` for ever.
   public init(_ kind: Kind, at start: Duration, for length: Duration? = nil) {
     self.kind = kind
     self.start = start
@@ -58,13 +58,13 @@ struct CutSchedule: Sendable {
     }
   }
 
-  /// Returns the cut in effect at this time: of several, the one that was requested last.
+  /// Returns the cut in effect at this time. If there are several, it is the one that was requested last.
   func kind(at time: UInt64) -> Cut.Kind? {
     if windows.isEmpty { return nil }
     return windows.last { $0.start <= time && time < $0.end }?.kind
   }
 
-  /// When the answer may next be another.
+  /// Returns the next time at which the result of ``kind(at:)`` may change.
   func nextChange(after time: UInt64) -> UInt64? {
     if windows.isEmpty { return nil }
     return windows.lazy.flatMap { [$0.start, $0.end] }.filter { $0 > time && $0 < .max }.min()
@@ -74,7 +74,7 @@ struct CutSchedule: Sendable {
     windows.append(Window(kind: kind, start: time, end: .max))
   }
 
-  /// Ends every cut that has begun.
+  /// Ends all cuts that have begun.
   mutating func end(at time: UInt64) {
     windows.removeAll { $0.start <= time }
   }

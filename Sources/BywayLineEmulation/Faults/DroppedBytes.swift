@@ -1,10 +1,10 @@
-/// Single bytes never arrive: an overrun of the receiver's FIFO.
+/// A loss of single bytes: an overrun of the receiver's FIFO.
 public struct DroppedBytes: RareFault {
   public static let name = "dropped-bytes"
   var events: RareEvents
 
-  /// Independent losses at one rate.
-  /// - Parameter rate: of bytes.
+  /// Creates independent losses at one rate.
+  /// - Parameter rate: the share of dropped bytes.
   public init(rate: Double) {
     events = RareEvents(rate: rate)
   }

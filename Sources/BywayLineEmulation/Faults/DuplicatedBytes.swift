@@ -1,10 +1,10 @@
-/// Single bytes arrive twice: a driver that reads a register once too often.
+/// Duplicates of single bytes: a driver that reads a register once too often.
 public struct DuplicatedBytes: RareFault {
   public static let name = "duplicated-bytes"
   var events: RareEvents
 
-  /// Independent repetitions at one rate.
-  /// - Parameter rate: of bytes.
+  /// Creates independent duplicates at one rate.
+  /// - Parameter rate: the share of duplicated bytes.
   public init(rate: Double) {
     events = RareEvents(rate: rate)
   }

@@ -1,5 +1,5 @@
-/// Log lines of another writer on the same wire: a kernel that logs to its serial console. A log line takes its time on the wire, and
-/// cuts through what is being sent.
+/// Log lines of another program on the same wire, such as a kernel that logs to its serial console. A log line takes its time on the wire,
+/// and may interrupt a frame.
 public struct ForeignLogLine: LineFault {
   public static let name = "log-line"
   private let interval: UInt64
@@ -7,10 +7,10 @@ public struct ForeignLogLine: LineFault {
   private var next: UInt64
   private var count = 0
 
-  /// A line of text at regular times.
+  /// Creates log lines at regular times.
   /// - Parameters:
-  ///   - interval: none for zero. A line that falls due while the last one still waits is left out.
-  ///   - text: with its line end; otherwise a line like those of a kernel, with the emulated time.
+  /// - interval: the interval; zero for no lines. A line is left out if the previous one still waits.
+  /// - text: the text with its line end; `nil` for a line like those of a kernel, with the emulated time.
   public init(every interval: Duration, text: String? = nil) {
     self.interval = interval.nanoseconds
     self.text = text

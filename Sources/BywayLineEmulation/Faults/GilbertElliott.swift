@@ -1,17 +1,17 @@
-/// Errors in bursts: a line that is good for a while, then bad for a while (Gilbert 1960, Elliott 1963). A motor that starts,
-/// a connector that is touched.
+/// Errors in bursts: a line alternates between a good and a bad state (Gilbert 1960, Elliott 1963). Causes are a motor that starts, or a
+/// loose connector.
 public struct GilbertElliott: LineFault {
-  /// The good or the bad state.
+  /// A state of the line, good or bad.
   public struct State: Sendable, Hashable {
     /// The error rate of data bits.
     public var bitErrorRate: Double
-    /// The mean length of a stay in bytes, at least 1. Lengths are distributed geometrically.
+    /// The mean length of a period in this state in bytes, at least 1. Lengths have a geometric distribution.
     public var meanLength: Double
 
-    /// A state.
+    /// Creates a state.
     /// - Parameters:
-    ///   - bitErrorRate: the chance of each data bit to be wrong, 0 to 1.
-    ///   - meanLength: how long a stay in this state is on average, in bytes.
+    /// - bitErrorRate: the probability that a data bit is wrong, 0 to 1.
+    /// - meanLength: the mean length of a period in this state, in bytes.
     public init(bitErrorRate: Double, meanLength: Double) {
       self.bitErrorRate = bitErrorRate
       self.meanLength = meanLength
@@ -23,10 +23,10 @@ public struct GilbertElliott: LineFault {
   private let bad: State
   private var flips: (good: RareEvents, bad: RareEvents)
   private var isBad = true
-  /// Bytes to go in this state. None at first: the line then begins in the good one.
+  /// The bytes left in this state. It is 0 at first, so the line begins in the good state.
   private var remaining = 0
 
-  /// A line that begins in the good state.
+  /// Creates errors that begin in the good state.
   public init(good: State, bad: State) {
     self.good = good
     self.bad = bad

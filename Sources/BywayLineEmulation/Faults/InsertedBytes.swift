@@ -2,11 +2,12 @@
 public struct InsertedBytes: RareFault {
   public static let name = "inserted-bytes"
   var events: RareEvents
-  /// Apart from where they go, so that both are alike however the bytes are cut into calls.
+  /// The generator of the inserted bytes. It is separate from that of their positions, so that neither depends on how the bytes are split
+  /// into calls.
   private var noise: SplitMix64?
 
-  /// Independent insertions at one rate.
-  /// - Parameter rate: inserted bytes for each byte carried, at most one.
+  /// Creates independent insertions at one rate.
+  /// - Parameter rate: the number of inserted bytes for each byte, at most one.
   public init(rate: Double) {
     events = RareEvents(rate: rate)
   }

@@ -1,13 +1,13 @@
-/// Every byte arrives later, in order: a radio modem, a serial port behind a network.
+/// A delay of all bytes, which keep their order: a radio modem, or a serial port behind a network.
 public struct Latency: LineFault {
   public static let name = "latency"
   private let delay: UInt64
   private let jitter: UInt64
 
-  /// A delay for every byte.
+  /// Creates a delay for all bytes.
   /// - Parameters:
-  ///   - delay: at least this much.
-  ///   - jitter: up to this much more, another for each byte; what would overtake waits.
+  /// - delay: the least delay.
+  /// - jitter: the largest additional delay, which is random for each byte. A byte never overtakes an earlier one.
   public init(_ delay: Duration, jitter: Duration = .zero) {
     self.delay = delay.nanoseconds
     self.jitter = jitter.nanoseconds

@@ -1,14 +1,14 @@
-/// A reader that takes only so many bytes a second from a buffer of limited size, and loses what finds it full.
+/// A reader with a limited rate and a buffer of limited size. Bytes that arrive at a full buffer are lost.
 public struct SlowReader: LineFault {
   public static let name = "slow-reader"
   private let bytesPerSecond: Int
   private let buffer: Int
   private var clock: ByteClock
 
-  /// A reader that takes its time.
+  /// Creates a reader with a limited rate.
   /// - Parameters:
-  ///   - bytesPerSecond: how many it takes.
-  ///   - buffer: bytes that wait for it: 4096 is what Linux keeps for a tty.
+  /// - bytesPerSecond: the rate of the reader.
+  /// - buffer: the size of the buffer in bytes. Linux has 4096 for a tty.
   public init(bytesPerSecond: Int, buffer: Int = 4096) {
     self.bytesPerSecond = bytesPerSecond
     self.buffer = buffer

@@ -1,10 +1,10 @@
 /// The positions of a code word's bytes in a frame. They are spread at equal distances, so that all words share a burst of errors.
 struct CodeWord {
-  /// The first byte of what is protected, how many there are, and from each to the next.
+  /// The index of the first data byte, the number of data bytes, and the distance between two of them.
   var start: Int
   var count: Int
   var stride: Int
-  /// The first parity byte, and how many there are; the stride is the same.
+  /// The index of the first parity byte, and the number of parity bytes. Their distance is the same.
   var parityStart: Int
   var parity: Int
 

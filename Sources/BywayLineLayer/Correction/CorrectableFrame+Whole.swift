@@ -1,7 +1,7 @@
-/// Whole frames, for who plays the other end of a line that damages only what it is told to.
+/// Complete frames, for a test peer on a line that adds no errors of its own.
 extension CorrectableFrame {
-  /// A frame as it goes over the line, with a strength by its index.
-  /// - Parameter excess: its header says so many bytes more than there are.
+  /// Encodes a frame with error correction. The strength is an index of the table.
+  /// - Parameter excess: the number of bytes by which the header overstates the length.
   package static func wire(of frame: Frame, strength index: Int, seal: SessionID, excess: Int = 0) -> [UInt8] {
     var codec = ReedSolomon()
     var body: [UInt8] = []
@@ -15,13 +15,13 @@ extension CorrectableFrame {
     return Array(longer.prefix(leadLength) + wire.dropFirst(leadLength))
   }
 
-  /// The first bytes of each such frame of a session.
+  /// Returns the sync word of a session, which begins each frame with correction.
   package static func mark(of session: SessionID) -> [UInt8] {
     let sync = sync(of: session)
     return [16, 8, 0].map { UInt8(truncatingIfNeeded: sync >> $0) }
   }
 
-  /// How long the frame is that begins with so many undamaged bytes. `nil` where none does.
+  /// Returns the length of the frame that begins with these undamaged bytes; `nil` if they are not a header.
   package static func length(beginning lead: some Collection<UInt8>) -> Int? {
     var codec = ReedSolomon()
     guard lead.count >= leadLength else { return nil }
@@ -29,7 +29,7 @@ extension CorrectableFrame {
     return promise(header, codec: &codec).map { leadLength + $0.length }
   }
 
-  /// Reads a whole one that is undamaged.
+  /// Decodes a complete frame without errors.
   package static func read(_ wire: [UInt8], seal: SessionID) -> (frame: Frame, strength: Int)? {
     var codec = ReedSolomon()
     guard wire.count >= leadLength else { return nil }

@@ -1,29 +1,29 @@
-/// A frame with error correction: a sync word and a header, which give its place and length, and a body in code words. Nothing in it is
-/// stuffed, so that an error stays local. docs/wire-protocol.md, section 7.
+/// A frame with error correction: a sync word, a header with its length, and a body in code words. It is not byte-stuffed, so a wrong byte
+/// damages nothing else. docs/wire-protocol.md, section 7.
 package enum CorrectableFrame {
   static let syncLength = 3
-  /// Two bytes, and parity for two wrong ones.
+  /// The length and strength, with parity for two wrong bytes.
   private static let header = CodeWord(start: 0, count: 2, stride: 1, parityStart: 2, parity: 4)
   static let headerLength = 6
   static let leadLength = syncLength + headerLength
-  /// Wrong bits of the sync word that are borne.
+  /// The number of wrong bits that a sync word may have.
   static let tolerance = 2
-  /// Bytes of the longest body.
+  /// The largest body in bytes.
   static let longestBody = 4095
-  /// Bytes of the shortest: a kind and a check.
+  /// The smallest body in bytes: a kind and a check.
   private static let shortestBody = 5
 
-  /// Another one for each session, so that nothing that a stream carries looks like one.
+  /// Returns the sync word of a session. It differs between sessions, so that data of a stream hardly ever contains it.
   static func sync(of session: SessionID) -> UInt32 { FrameCodec.checksum(of: [], seal: session) >> 8 }
 
-  /// Before HELLO and OPEN, which may come before a session is known.
+  /// The sync word of copies of HELLO and OPEN, which may come before there is a session.
   static let syncOfOpenings = sync(of: SessionID(session: 0, incarnation: 0))
-  /// Bytes of the longest body that is looked for behind that one.
+  /// The largest body of such a copy in bytes.
   static let longestOpening = 32
 
   static func length(of count: Int, _ strength: Strength) -> Int { leadLength + count + strength.parity(of: count) }
 
-  /// Appends a body with its check as it goes over the line.
+  /// Appends an encoded frame. The body includes its check.
   static func encode(
     _ body: [UInt8], _ strength: Strength, sync: UInt32, codec: inout ReedSolomon, into output: inout [UInt8]
   ) {
@@ -48,13 +48,13 @@ package enum CorrectableFrame {
   struct Promise {
     let strength: Strength
     let count: Int
-    /// Wrong bytes that the header had.
+    /// The number of wrong bytes in the header.
     let errors: Int
 
     var length: Int { count + strength.parity(of: count) }
   }
 
-  /// Reads the six bytes of a header. `nil` where they are none.
+  /// Decodes the six bytes of a header. `nil` if they are not one.
   static func promise(_ bytes: UInt64, codec: inout ReedSolomon) -> Promise? {
     var bytes = bytes << 16
     // In network byte order.
@@ -69,8 +69,8 @@ package enum CorrectableFrame {
     return Promise(strength: Strength(index: Int(bytes >> 12)), count: count, errors: errors)
   }
 
-  /// Mends a body in place and takes its parity off.
-  /// - Returns: how many bytes were wrong; `nil` where a word had too many.
+  /// Corrects a body in place and removes its parity.
+  /// - Returns: the number of wrong bytes; `nil` if a code word has too many.
   static func mend(_ body: inout [UInt8], _ promise: Promise, codec: inout ReedSolomon) -> Int? {
     let errors = body.withUnsafeMutableBufferPointer { frame -> Int? in
       var errors = promise.errors

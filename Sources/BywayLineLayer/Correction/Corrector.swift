@@ -1,17 +1,17 @@
-/// Whether the frames of a direction bear correction, how much, and how long they are: chosen for each anew, by the noise that the other
-/// end tells of and by what becomes of them.
+/// The error correction of sent frames: for each frame, whether it has correction, how strong it is, and how long the frame is. The choice
+/// depends on the noise that the peer reports and on lost frames.
 ///
-/// None is added where frames without it carry more: on a good line, and where bytes are lost rather than wrong, which no code word
-/// survives.
+/// Frames have no correction where they carry more data without it: on a good line, and on a line that loses bytes, because a code word
+/// corrects wrong bytes but not missing ones.
 struct Corrector {
   /// The limits of a frame on this line.
   struct Room {
-    /// Bytes of a frame on the wire, and of payload that the other end takes.
+    /// The largest frame on the wire in bytes, and the largest payload that the peer accepts.
     var frame: Int
     var payload: Int
   }
 
-  /// The strongest that the other end corrects, and how many there are up to that; 0 for none.
+  /// The number of strengths that the peer can correct, from the weakest on; 0 if it corrects none.
   let most: Int
   private(set) var noise = Noise.none
   private var stage = Stage.off
@@ -20,32 +20,33 @@ struct Corrector {
   private(set) var bears = false
   private var restsUntil: UInt64 = 0
   private var rest = Self.shortRest
-  /// Its first frames had correction, and there was no trial since.
+  /// Whether the session began with correction, and no trial has begun since.
   private var hasGuarded = false
 
   private enum Stage {
     case off
-    /// A session begins, and nothing is known of the line: so many frames bear what a bad one asks for, every other one once one of
-    /// them was lost.
+    /// The session begins and the line is not known yet: the next `left` frames get the correction for a bad line. After a loss, every
+    /// other frame does.
     case guarding(left: Int, hasLost: Bool)
     case trying(Trial)
-    /// Correction helps. The noise is the level that was reported at that time.
+    /// Correction helps. `at` is the noise level that was reported then.
     case proven(at: Noise)
   }
 
-  /// Bytes of a DATA frame besides its payload and parity.
+  /// The bytes of a DATA frame besides payload and parity.
   static let overhead = CorrectableFrame.leadLength + FrameCodec.dataOverhead - 2
   private static var provenSizer: FrameSizer {
     FrameSizer(overhead: overhead, rate: ErrorRate(halfAnErrorIn: 262_144))
   }
-  /// Half as many losses as without: where correction does no good, little is lost by trying.
+  /// Returns a sizer that expects half as many losses as without correction, so that a trial on a line that correction does not help costs
+  /// little.
   private static func triedSizer(_ plain: FrameSizer) -> FrameSizer {
     FrameSizer(overhead: overhead, rate: ErrorRate(halfAnErrorIn: min(1 << 20 / max(plain.parts, 1), 4096)))
   }
-  /// After it has turned out to be of no use it is left for so long, and each time for longer.
+  /// The time without correction after it did not help. It grows with each failure.
   private static let shortRest: UInt64 = 16_000_000_000
   private static let longRest: UInt64 = 256_000_000_000
-  /// So many losses make sure.
+  /// The number of losses that is sufficient to judge.
   private static let enough = 4
   /// The margin in 16ths of a standard deviation. Short frames get more, because others wait for them.
   private static let deviations: UInt64 = 40
@@ -68,9 +69,9 @@ struct Corrector {
   /// Frames with correction get through where others do not.
   var isProven: Bool { if case .proven = stage { true } else { false } }
 
-  /// The other end has told what it hears.
-  /// - Parameter plain: what became of frames without correction.
-  /// - Returns: whether frames that are under way bear less than they should.
+  /// Takes the noise that the peer reports.
+  /// - Parameter plain: the results of frames without correction.
+  /// - Returns: whether the unacknowledged frames have less correction than the line now needs.
   mutating func hear(_ noise: Noise, plain: FrameSizer, _ room: Room, at now: UInt64) -> Bool {
     let rises = noise.exceeds(self.noise)
     self.noise = noise
@@ -86,7 +87,7 @@ struct Corrector {
     case .off, .guarding:
       guard now >= restsUntil, promises(room) else { break }
       begin(plain)
-      // Frames that are under way were made for a noise that was only assumed.
+      // The frames in flight were made for an assumed noise.
       guard hasGuarded else { break }
       hasGuarded = false
       return true
@@ -112,7 +113,7 @@ struct Corrector {
     case .off: break
     case .guarding(let left, let hasLost): stage = .guarding(left: left, hasLost: hasLost || trials.lost > 0)
     case .trying(var trial):
-      // Bytes that are wrong by the noise spoil fewer frames where they come in bursts.
+      // The noise tells how many bytes are wrong, but bursts of errors damage fewer frames than that suggests.
       let verdict = trial.note(trials, chance: min(noise.parts, plain.parts))
       stage = .trying(trial)
       if verdict == .isInVain { return giveUp(at: now) }
@@ -129,7 +130,7 @@ struct Corrector {
     }
   }
 
-  /// The other end may be another, or the line.
+  /// Forgets the noise, because the peer or the line may have changed.
   mutating func forget() {
     stage = .off
     noise = .none
@@ -141,11 +142,11 @@ struct Corrector {
     rest = min(rest * 4, Self.longRest)
   }
 
-  /// Decides whether the next frame has correction. During a trial every other frame goes without it, because acknowledgements of the
-  /// others must arrive.
+  /// Decides whether the next frame has correction. During a trial every other frame has none, so that acknowledgements in those arrive
+  /// even if correction does not help.
   mutating func takesNext() -> Bool {
     if case .guarding(let left, let hasLost) = stage {
-      // The frame that is cut now takes its size and strength from the stage that is stored here.
+      // The frame that is made now takes its size and strength from the stage that is stored here.
       bears = left > 0 && (!hasLost || !bears)
       stage = left > 0 ? .guarding(left: left - 1, hasLost: hasLost) : .off
     } else {
@@ -162,7 +163,7 @@ struct Corrector {
       most: most)
   }
 
-  /// Wrong bytes in a long word that frames of DATA bear now.
+  /// The number of wrong bytes that a long code word of a DATA frame can have and still be corrected.
   var errors: Int { isOn && !isGuarding ? strength(of: 200, isData: true).errors : 0 }
 
   func payload(_ room: Room) -> Int {
@@ -177,13 +178,13 @@ struct Corrector {
     return min(max(fitting, LineLayerConfiguration.leastPayload), room.payload)
   }
 
-  /// Bytes on the wire of a frame of DATA with correction.
+  /// Returns the length on the wire of a DATA frame with correction, in bytes.
   func length(_ payload: Int) -> Int {
     let body = payload + FrameCodec.dataOverhead - 2
     return CorrectableFrame.length(of: body, strength(of: body, isData: true))
   }
 
-  // MARK: Whether
+  // MARK: Comparison
 
   private func share(_ room: Room) -> UInt64 { sizer.share(within: longest(room), length: length) }
 
@@ -191,7 +192,7 @@ struct Corrector {
     plain.share(within: min(room.payload, room.frame - FrameCodec.dataOverhead)) { $0 + FrameCodec.dataOverhead + 1 }
   }
 
-  /// Whether frames with correction carry more, judged by the noise alone.
+  /// Whether frames with correction would carry more data, judged by the noise alone.
   private func promises(_ room: Room) -> Bool {
     let payload = longest(room)
     return UInt64(payload) * 1010 / UInt64(length(payload)) > plainShare(room)

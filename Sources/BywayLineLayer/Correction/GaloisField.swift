@@ -1,7 +1,7 @@
 /// The field of 256 elements with the polynomial x⁸ + x⁴ + x³ + x² + 1 and its root 2, as in RFC 5510 §8.1.
 enum GaloisField {
-  /// Powers of 2 up to the 509th, so that two logarithms need not be reduced when they are added; then the logarithms of 0 to 255,
-  /// of which that of 0 means nothing.
+  /// The powers 0 to 509 of 2, so that a sum of two logarithms needs no reduction. Then the logarithms of 0 to 255; the one of 0 is not
+  /// used.
   static let tables: [UInt8] = {
     var tables = [UInt8](repeating: 0, count: logarithms + 256)
     var power: UInt16 = 1
@@ -25,7 +25,7 @@ struct GaloisArithmetic {
     self.tables = tables
   }
 
-  /// 2 to the power of 0 to 509.
+  /// Returns 2 to the power of 0 to 509.
   func power(_ exponent: Int) -> UInt8 { tables[exponent] }
 
   /// Returns the logarithm of a value other than zero.
@@ -40,7 +40,7 @@ struct GaloisArithmetic {
     left == 0 ? 0 : power(logarithm(left) &+ 255 &- logarithm(right))
   }
 
-  /// The value times 2 to the power of 0 to 255.
+  /// Returns the value times 2 to the power of 0 to 255.
   func shifted(_ value: UInt8, by exponent: Int) -> UInt8 {
     value == 0 ? 0 : power(logarithm(value) &+ exponent)
   }

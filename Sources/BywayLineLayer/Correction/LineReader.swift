@@ -1,43 +1,44 @@
-/// Cuts what arrives into frames: those that zeros end, and those that can be mended.
+/// A splitter of received bytes into frames: those that end with a zero, and those with error correction.
 struct LineReader {
   enum Arrival {
-    /// The bytes between two zeros. A frame that could not be corrected may leave such runs too, which say nothing about the line.
+    /// The bytes between two zeros. `isLeftover`: they may be the rest of a frame that could not be corrected, and say nothing about the
+    /// line.
     case run([UInt8], isLeftover: Bool)
-    /// Longer than any frame, with the end of it.
+    /// A run that is longer than any frame, with its last bytes.
     case tooLong(tail: [UInt8])
-    /// A body with its check, in which so many of so many bytes were wrong.
+    /// A body with its check after correction, the number of its wrong bytes, and the number of all its bytes.
     case mended([UInt8], errors: Int, of: Int, isOpening: Bool)
-    /// A word had more wrong bytes than could be put right.
+    /// A code word with too many wrong bytes to correct.
     case beyondMending(errors: Int, of: Int)
   }
 
-  /// The time after which a frame that was begun is abandoned.
+  /// The time in nanoseconds after which an incomplete frame is dropped.
   private static let patience: UInt64 = 200_000_000
-  /// Adapters hand over what has come up to 16 ms later, and schedulers a little more.
+  /// The longest delay of received bytes: adapters deliver them up to 16 ms later, and schedulers add a little.
   private static let mostBatch: UInt64 = 20_000_000
-  /// Bytes at the end of a frame that could not be mended in which the next may begin: as many may have been lost of it.
+  /// The next frame may begin in this many bytes at the end of a frame that could not be corrected, because some of its bytes may be lost.
   private static let slack = 16
 
   private(set) var deframer: Deframer
   private let largestBody: Int
-  /// The strongest that is mended, and how many there are up to that.
+  /// The number of strengths that this end corrects, from the weakest on.
   private let correction: Int
   /// The sync word of the session's frames with correction; `nil` while there is no session.
   var sync: UInt32? {
     didSet { hasMended = false }
   }
-  /// Whether HELLO and OPEN that can be mended are looked for.
+  /// Whether to look for HELLO and OPEN with correction.
   var looksForOpenings = false
-  /// Whether none of the session are looked for, because the line is clean.
+  /// Whether to skip the search for frames of the session with correction, because the line is clean.
   var isResting = false {
     didSet { if isResting { recent = 0 } }
   }
-  /// Whether the session has had such frames.
+  /// Whether the session has had a frame with correction.
   private var hasMended = false
-  /// The last eight bytes.
+  /// The latest eight bytes.
   private var recent: UInt64 = 0
   private var promise: CorrectableFrame.Promise?
-  /// It is one of HELLO or OPEN.
+  /// Whether the frame is a copy of HELLO or OPEN.
   private var isOpening = false
   private var body: [UInt8] = []
   private var heardAt: UInt64 = 0
@@ -50,7 +51,7 @@ struct LineReader {
     self.largestBody = largestBody
   }
 
-  /// Bytes of frames that are not complete, and the most that those can be.
+  /// The bytes of incomplete frames, and the limit of that number.
   var heldBytes: Int { deframer.heldBytes + body.count }
   var mostHeldBytes: Int {
     deframer.limit + (correction > 0 ? largestBody + Strength(index: correction - 1).parity(of: largestBody) : 0)
@@ -62,8 +63,8 @@ struct LineReader {
     return heardAt + Self.mostBatch
   }
 
-  /// Takes bytes up to the end of the next frame or run, or all of them. What is looked for in the rest may depend on what came first.
-  /// - Parameter start: the first byte to take; moved behind the last that was.
+  /// Takes bytes up to the end of the next frame or run, or all of them. That frame may change which frames are expected after it.
+  /// - Parameter start: the index of the first byte to take. It becomes the index after the last byte taken.
   mutating func receive(
     _ bytes: UnsafeRawBufferPointer, from start: inout Int, codec: inout ReedSolomon, at now: UInt64
   ) -> [Arrival] {
@@ -74,7 +75,7 @@ struct LineReader {
     return arrivals
   }
 
-  /// Forgets the frame that was begun, because the line was interrupted.
+  /// Drops an incomplete frame, because the line was interrupted.
   mutating func reset() {
     deframer.reset()
     promise = nil
@@ -85,7 +86,7 @@ struct LineReader {
 
   // MARK: Bytes
 
-  /// Takes the rest of a frame that was begun, or bytes up to a zero or a header.
+  /// Takes the rest of an incomplete frame, or bytes up to a zero or a header.
   private mutating func take(
     _ bytes: UnsafeRawBufferPointer, from start: inout Int, codec: inout ReedSolomon, _ arrivals: inout [Arrival]
   ) {
@@ -102,7 +103,7 @@ struct LineReader {
     }
   }
 
-  /// - Returns: where a header ends, or else `end`.
+  /// - Returns: the index after a header; `end` if there is none.
   private mutating func search(
     _ bytes: UnsafeRawBufferPointer, from start: Int, to end: Int, codec: inout ReedSolomon
   ) -> Int {
@@ -110,7 +111,7 @@ struct LineReader {
     let marks = looksForOpenings ? nil : sync.map(Self.marks)
     var index = start
     while index < end {
-      // At least one byte of a sync word with two wrong bits is right: where none is, nothing has to be looked at.
+      // At least one of the three bytes of a sync word with two wrong bits is right. Eight bytes without any of those can be skipped.
       if let marks, index &+ 8 <= end, !Self.hasMark(recent, marks) {
         let word = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
         if !Self.hasMark(word, marks) {
@@ -127,7 +128,7 @@ struct LineReader {
     return end
   }
 
-  /// Whether a header that was read last, behind these three bytes, is one.
+  /// Whether the latest six bytes are a header after these three bytes.
   private mutating func hasPromise(behind lead: UInt32, codec: inout ReedSolomon) -> Bool {
     if let sync, !isResting, (lead ^ sync).nonzeroBitCount <= CorrectableFrame.tolerance {
       let header = CorrectableFrame.promise(recent & 0xFFFF_FFFF_FFFF, codec: &codec)
@@ -147,7 +148,7 @@ struct LineReader {
     return true
   }
 
-  /// A word of eight times the same byte, for each byte of a sync word.
+  /// Returns for each byte of a sync word a number with that byte eight times.
   private static func marks(_ sync: UInt32) -> (UInt64, UInt64, UInt64) {
     func spread(_ shift: UInt32) -> UInt64 { UInt64(sync >> shift & 0xFF) &* 0x0101_0101_0101_0101 }
     return (spread(16), spread(8), spread(0))
@@ -161,7 +162,7 @@ struct LineReader {
   private mutating func deframe(_ bytes: UnsafeRawBufferPointer, _ arrivals: inout [Arrival]) {
     for run in deframer.receive(bytes) {
       if let run {
-        // A header may have zeros in it.
+        // A header may contain zeros.
         let isHeader =
           run.count < CorrectableFrame.leadLength && (hasMended || looksForOpenings && Self.beginsLikeOpening(run))
         arrivals.append(.run(run, isLeftover: isLeftover || isHeader))
@@ -177,7 +178,7 @@ struct LineReader {
     return (lead ^ CorrectableFrame.syncOfOpenings).nonzeroBitCount <= CorrectableFrame.tolerance
   }
 
-  // MARK: Frames that can be mended
+  // MARK: Frames with correction
 
   private mutating func complete(
     _ promise: CorrectableFrame.Promise, codec: inout ReedSolomon, _ arrivals: inout [Arrival]
@@ -189,7 +190,7 @@ struct LineReader {
       self.promise = nil
       body = []
       recent = 0
-      // The header, and what was before it.
+      // The run of the deframer is this header and what came before it.
       deframer.reset()
       isLeftover = false
     } else {
@@ -199,8 +200,8 @@ struct LineReader {
     }
   }
 
-  /// A body is none. Where bytes were lost the next frame begins in its end; and what looked like a header was perhaps a part of
-  /// something else.
+  /// Drops a frame that could not be corrected. If bytes were lost, the next frame begins within its end. If the header was a part of
+  /// something else, the bytes after it are searched again.
   private mutating func breakOff(keeping count: Int, codec: inout ReedSolomon, _ arrivals: inout [Arrival]) {
     let broken = body
     promise = nil
@@ -210,7 +211,7 @@ struct LineReader {
     broken.withUnsafeBytes { bytes in
       let end = bytes.count - count
       var index = 0
-      // All runs that end in there are leftovers.
+      // All runs that end in these bytes are leftovers.
       while index < end {
         isLeftover = true
         let zero = bytes.firstZero(from: index, to: end)

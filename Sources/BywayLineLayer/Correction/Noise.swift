@@ -1,17 +1,17 @@
-/// The share of bytes that arrive wrong, as one end reports it to the other: a number of 4 bits and an exponent of 4, in parts of 2²⁰.
+/// The share of received bytes that are wrong, as one end reports it to its peer: 4 bits of mantissa and 4 of exponent, in units of 2⁻²⁰.
 package struct Noise: Equatable, Sendable {
-  /// 0 where there is nothing worth telling.
+  /// 0 if the noise is too low to report.
   package let code: UInt8
 
   package static let none = Noise(code: 0)
-  /// Frames that bear correction are lost all the same.
+  /// The level for a line on which frames are lost in spite of correction.
   static let beyondMending = Noise(code: 255)
 
   package init(code: UInt8) {
     self.code = code
   }
 
-  /// An estimate in halves of errors.
+  /// Creates an estimate. The errors are counted in halves.
   init(halfErrors: UInt64, in bytes: UInt64) {
     let parts = min((halfErrors << 19) / max(bytes, 1), 30 << 15)
     guard parts > 16 else {
@@ -22,9 +22,9 @@ package struct Noise: Equatable, Sendable {
     code = UInt8(truncatingIfNeeded: exponent << 4 | (parts >> exponent & 15))
   }
 
-  /// The level in wrong bytes of 2²⁰.
+  /// The level as the number of wrong bytes in 2²⁰.
   var parts: UInt64 { code == 0 ? 0 : UInt64(16 + code & 15) << UInt64(code >> 4) }
 
-  /// Whether the level is at least half as much again.
+  /// Whether this level is at least 1.5 times the other.
   func exceeds(_ other: Noise) -> Bool { Int(code) >= Int(other.code) + 8 }
 }

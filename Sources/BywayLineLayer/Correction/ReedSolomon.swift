@@ -1,11 +1,11 @@
-/// A Reed-Solomon code over ``GaloisField``, shortened and systematic: with 2t parity bytes, t wrong bytes of a word of at most 255 are
-/// found and put right. The generator's roots are the powers 0 to 2t − 1 of 2.
+/// A Reed-Solomon code over ``GaloisField``, shortened and systematic. With 2t parity bytes it corrects t wrong bytes in a word of at most
+/// 255. The roots of its generator are the powers 0 to 2t − 1 of 2.
 ///
-/// It works in memory that it takes once. The time of both directions is bounded by the word's length and the parity.
+/// It allocates its working memory once. The time to encode or decode depends only on the length of the word and its parity.
 struct ReedSolomon {
   static let mostParity = 32
 
-  /// Working memory: polynomials of degree up to ``mostParity``, and for each the constant term first.
+  /// The parts of the working memory: polynomials of degree up to ``mostParity``, each with its constant term first.
   private enum Part {
     static let size = ReedSolomon.mostParity + 4
     static let generator = 0
@@ -18,7 +18,7 @@ struct ReedSolomon {
   }
 
   private var memory: [UInt8] = []
-  /// Parity bytes of the generator that is in memory.
+  /// The number of parity bytes of the stored generator; 0 before the first.
   private var generated = 0
 
   /// Writes the parity of a word.
@@ -41,8 +41,8 @@ struct ReedSolomon {
     }
   }
 
-  /// Puts right what is wrong in a word. `nil` where that is too much, and the word stays as it is.
-  /// - Returns: how many bytes were wrong.
+  /// Corrects a word in place. `nil` if it has too many wrong bytes; the word then stays as it is.
+  /// - Returns: the number of wrong bytes.
   mutating func decode(_ word: CodeWord, in frame: UnsafeMutableBufferPointer<UInt8>) -> Int? {
     work { memory, field in
       guard Self.findSyndromes(of: word, in: frame, memory, field) else { return 0 }
@@ -55,7 +55,7 @@ struct ReedSolomon {
     if memory.isEmpty { memory = [UInt8](repeating: 0, count: Part.all) }
     return memory.withUnsafeMutableBufferPointer { memory in
       GaloisField.tables.withUnsafeBufferPointer { tables in
-        // Neither is empty.
+        // Neither buffer is empty.
         body(memory.baseAddress.unsafelyUnwrapped, GaloisArithmetic(tables.baseAddress.unsafelyUnwrapped))
       }
     }
@@ -74,7 +74,7 @@ struct ReedSolomon {
     }
   }
 
-  /// `false` where nothing is wrong.
+  /// Computes the syndromes. `false` if the word has no error.
   private static func findSyndromes(
     of word: CodeWord, in frame: UnsafeMutableBufferPointer<UInt8>, _ memory: UnsafeMutablePointer<UInt8>,
     _ field: GaloisArithmetic
@@ -90,7 +90,8 @@ struct ReedSolomon {
     return isWrong
   }
 
-  /// Berlekamp and Massey: the shortest recurrence that the syndromes follow. `nil` where more bytes are wrong than can be found.
+  /// Finds the error locator with the algorithm of Berlekamp and Massey: the shortest recurrence of the syndromes. `nil` if there are too
+  /// many errors.
   private static func findLocator(
     _ parity: Int, _ memory: UnsafeMutablePointer<UInt8>, _ field: GaloisArithmetic
   ) -> Int? {
@@ -132,7 +133,7 @@ struct ReedSolomon {
     return 2 &* errors <= parity ? errors : nil
   }
 
-  /// Chien's search for the places and Forney's formula for the values. `false` where they do not fit the word.
+  /// Finds the positions with Chien's search and the values with Forney's formula. `false` if they do not fit the word.
   private static func correct(
     _ errors: Int, _ word: CodeWord, in frame: UnsafeMutableBufferPointer<UInt8>,
     _ memory: UnsafeMutablePointer<UInt8>, _ field: GaloisArithmetic
@@ -145,7 +146,7 @@ struct ReedSolomon {
       for index in 0...min(power, errors) { sum ^= field.product(locator[index], syndromes[power &- index]) }
       evaluator[power] = sum
     }
-    // Each wrong byte's place in the word, and its error.
+    // The position of each wrong byte in the word, and its error.
     let places = memory + Part.earlier
     let values = memory + Part.saved
     var found = 0

@@ -1,14 +1,14 @@
-/// Consistent Overhead Byte Stuffing (Cheshire and Baker, 1999): no zero inside a frame, so that a zero ends one.
+/// Consistent Overhead Byte Stuffing (Cheshire and Baker, 1999). A stuffed frame has no zeros, so a zero marks its end.
 ///
 /// Each run of up to 254 bytes without a zero is preceded by its length plus one; a length below 255 stands for the zero
 /// after the run as well. At most one byte in 254 is added.
 package enum COBS {
-  /// Bytes that it adds to a short frame, the delimiter being one.
+  /// The bytes added to a short frame, including the delimiter.
   static let overhead = 2
-  /// The most bytes that `count` bytes become, without the delimiter.
+  /// Returns the largest stuffed length of `count` bytes, without the delimiter.
   static func encodedBound(_ count: Int) -> Int { count + count / 254 + 1 }
 
-  /// Appends what `bytes` become, and the zero that ends the frame.
+  /// Appends the stuffed bytes and a zero.
   package static func encode(_ bytes: [UInt8], into output: inout [UInt8]) {
     output.append(addingCapacity: encodedBound(bytes.count) + 1) { span in
       span.withUnsafeMutableBufferPointer { buffer, count in
@@ -17,8 +17,8 @@ package enum COBS {
     }
   }
 
-  /// - Parameter output: has room for ``encodedBound(_:)`` and a delimiter.
-  /// - Returns: where what was written ends.
+  /// - Parameter output: a buffer with room for ``encodedBound(_:)`` bytes and a delimiter.
+  /// - Returns: the end of the written bytes.
   private static func encode(
     _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, from position: Int
   ) -> Int {
@@ -36,7 +36,7 @@ package enum COBS {
         position &+= length
       }
       if end < limit {
-        // The zero itself is implied, and even a last one is followed by a run, if an empty one.
+        // The code of the run stands for the zero. A zero at the end is followed by an empty run.
         start = end &+ 1
       } else if end == bytes.count {
         break
@@ -48,7 +48,7 @@ package enum COBS {
     return position &+ 1
   }
 
-  /// Decodes in place a frame that has no zero in it. `false` where it is not a result of ``encode(_:into:)``.
+  /// Decodes a frame without zeros in place. `false` if it is not a valid result of ``encode(_:into:)``.
   package static func decode(_ frame: inout [UInt8]) -> Bool {
     let length: Int? = frame.withUnsafeMutableBufferPointer { frame in
       guard let base = frame.baseAddress, !frame.isEmpty else { return nil }
@@ -58,7 +58,7 @@ package enum COBS {
         let run = Int(frame[input]) &- 1
         input &+= 1
         guard run >= 0, input &+ run <= frame.count else { return nil }
-        // The output is always behind the input.
+        // The output never overtakes the input.
         if run > 0 { (base + output).update(from: base + input, count: run) }
         input &+= run
         output &+= run

@@ -11,7 +11,7 @@ package struct CRC32C {
       var index = 0
       while index &+ 8 <= bytes.count {
         let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)) ^ UInt64(state)
-        // Each table advances its byte past those that follow it in the word.
+        // Each table accounts for the bytes that follow its byte in the word.
         let low =
           tables[7 &* 256 &+ Int(word & 0xFF)] ^ tables[6 &* 256 &+ Int(word >> 8 & 0xFF)]
           ^ tables[5 &* 256 &+ Int(word >> 16 & 0xFF)] ^ tables[4 &* 256 &+ Int(word >> 24 & 0xFF)]
@@ -29,7 +29,7 @@ package struct CRC32C {
     }
   }
 
-  /// The eight bytes of a number in network byte order.
+  /// Adds the eight bytes of a number in network byte order.
   mutating func update(bigEndian word: UInt64) {
     withUnsafeBytes(of: word.bigEndian) { update($0) }
   }
@@ -40,7 +40,7 @@ package struct CRC32C {
     bytes.withUnsafeBytes { update($0) }
   }
 
-  /// Eight tables of 256: the n-th tells what a byte does to the checksum n bytes later.
+  /// Eight tables of 256 entries. Table n has the effect of a byte on the checksum n bytes later.
   private static let tables: [UInt32] = {
     var tables = [UInt32](repeating: 0, count: 8 * 256)
     for byte in 0..<256 {

@@ -1,23 +1,23 @@
-/// Cuts received bytes into runs at the zeros. A run may be a frame or noise.
+/// A splitter of received bytes at the zeros. A run between two zeros is a frame, or noise.
 struct Deframer {
-  /// Bytes of a frame, as received: what is longer cannot be one, and costs no memory.
+  /// The largest run in bytes. A longer one is not a frame, and is not stored.
   let limit: Int
   private var partial: [UInt8] = []
   private var isTooLong = false
-  /// The end of the last run that was too long, for who wants to know what it was.
+  /// The last bytes of the latest run that was too long, for diagnosis.
   private(set) var tail: [UInt8] = []
   private static let longestTail = 512
-  /// Bytes of runs that were too long, counted as they come: noise may have no end.
+  /// The bytes of runs that were too long. They are counted on arrival, because noise may never contain a zero.
   private(set) var skippedBytes: UInt64 = 0
 
-  /// Bytes of a frame that is not complete.
+  /// The bytes of the incomplete run.
   var heldBytes: Int { partial.count }
 
   init(limit: Int) {
     self.limit = limit
   }
 
-  /// Returns the completed runs that are not empty, with `nil` for each that is too long.
+  /// Returns the completed runs that are not empty; `nil` stands for a run that is too long.
   mutating func receive(_ bytes: UnsafeRawBufferPointer) -> [[UInt8]?] {
     var frames: [[UInt8]?] = []
     var start = 0
@@ -36,7 +36,7 @@ struct Deframer {
     return frames
   }
 
-  /// Forgets the run that was begun, because the line was interrupted.
+  /// Drops the incomplete run, because the line was interrupted.
   mutating func reset() {
     partial = []
     isTooLong = false

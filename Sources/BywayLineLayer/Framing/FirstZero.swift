@@ -4,7 +4,7 @@ extension UnsafeRawBufferPointer {
     var index = start
     while index &+ 8 <= end {
       let word = loadUnaligned(fromByteOffset: index, as: UInt64.self)
-      // A byte's highest bit stays set only where the byte was zero, or behind one that was.
+      // The highest bit of a byte stays set only if the byte is zero or follows a zero.
       if (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080 != 0 { break }
       index &+= 8
     }

@@ -1,24 +1,24 @@
 /// A frame of the protocol. docs/wire-protocol.md has the byte layouts.
 package enum Frame: Equatable, Sendable {
-  /// A listener is there. It knows of no session that it was asked about, or has just started.
+  /// The listener has started, or does not know the session in an OPEN.
   case hello(
     version: UInt8, incarnation: UInt32, largestPayload: UInt16, correction: UInt8 = 0, streams: StreamOffer = .none)
-  /// A dialer begins a session with the listener of that incarnation; 0 asks which one it is.
+  /// The dialer begins a session with the listener of this incarnation; incarnation 0 asks for it.
   case open(
     version: UInt8, session: SessionID, largestPayload: UInt16, window: UInt16, correction: UInt8 = 0,
     streams: StreamOffer = .none)
-  /// The session is over, or was never begun here.
+  /// The session is over, or is not known to the sender.
   case reset(session: UInt32, reason: ResetReason)
-  /// Asks for an acknowledgement with this token, at once.
+  /// Asks for an immediate acknowledgement with this token.
   case poll(session: UInt32, token: UInt8)
-  /// All units that have arrived, and the window.
+  /// An acknowledgement: the units that have arrived, and the window.
   case acknowledgement(Acknowledgement)
-  /// The noise that this end hears, when it has changed.
+  /// The noise that the sender of the frame receives.
   case noise(Noise)
   /// Units of the stream.
   case data(DataHeader, payload: ArraySlice<UInt8>)
 
-  /// Whether the frame may come before there is a session.
+  /// Whether the frame may come without a session.
   var isOpening: Bool {
     switch self {
     case .hello, .open: true
@@ -26,7 +26,7 @@ package enum Frame: Equatable, Sendable {
     }
   }
 
-  /// Whether the frame may come with correction: behind the sync word of openings, or behind that of its session.
+  /// Whether the frame may have correction after this kind of sync word: that of openings, or that of its session.
   func mayBearCorrection(asOpening isOpening: Bool) -> Bool {
     switch self {
     case .hello, .open: isOpening
@@ -36,11 +36,11 @@ package enum Frame: Equatable, Sendable {
   }
 }
 
-/// The name of a session: a number that the dialer chose, and the listener's incarnation. Its eight bytes seal the frames of the session,
-/// without being sent.
+/// The name of a session: a number that the dialer chose, and the incarnation of the listener. The check of a frame covers these eight
+/// bytes, although they are not sent.
 package struct SessionID: Equatable, Sendable {
   package var session: UInt32
-  /// The incarnation of the listener, which changes at each start of its program. 0 is none.
+  /// The incarnation of the listener: a number that is new at each start of its program; 0 for none.
   package var incarnation: UInt32
 
   package init(session: UInt32, incarnation: UInt32) {
@@ -53,10 +53,10 @@ package struct Acknowledgement: Equatable, Sendable {
   /// The answer to a POLL.
   package struct Answer: Equatable, Sendable {
     package var token: UInt8
-    /// How long the answer had to wait for the line, its own bytes left out, in ``unit``s; 255 where it was longer.
+    /// The time that the answer waited for the line, in ``unit``s and without its own bytes; 255 if it was longer.
     package var delay: UInt8
 
-    /// Nanoseconds.
+    /// Half a millisecond, in nanoseconds.
     static let unit: UInt64 = 500_000
 
     package init(token: UInt8, delay: UInt8) {
@@ -67,7 +67,7 @@ package struct Acknowledgement: Equatable, Sendable {
 
   package var answer: Answer?
   package var arrivals: Arrivals
-  /// How many units from ``Arrivals/next`` on can be taken.
+  /// The number of units from ``Arrivals/next`` on that the receiver accepts.
   package var window: UInt16
 
   package init(answer: Answer?, arrivals: Arrivals, window: UInt16) {
@@ -79,15 +79,15 @@ package struct Acknowledgement: Equatable, Sendable {
 
 /// The units that have arrived.
 package struct Arrivals: Equatable, Sendable {
-  /// The number of the first that has not.
+  /// The number of the first missing unit.
   package var next: UInt16
-  /// The numbers of units from there on that are missing, of those after them that have arrived, and so on. None is 0. If the last run is
-  /// one of arrived units, nothing after it has arrived; if it is one of missing units, the list was cut short.
+  /// The lengths of runs from there on: missing units, units that have arrived, and so on. None is 0. If the last run is one of arrived
+  /// units, nothing has arrived after it. If it is one of missing units, the list is incomplete.
   package var runs: [UInt16]
 
-  /// Bytes of the longest list on the wire.
+  /// The longest list in bytes on the wire.
   package static let longestList = 32
-  /// Bytes of a run on the wire.
+  /// Returns the bytes of a run on the wire.
   package static func length(of run: UInt16) -> Int { run < 0x80 ? 1 : 2 }
 
   package init(next: UInt16, runs: [UInt16] = []) {
@@ -99,9 +99,9 @@ package struct Arrivals: Equatable, Sendable {
 package struct DataHeader: Equatable, Sendable {
   /// The number of the payload's first unit.
   package var number: UInt16
-  /// The number of the first unit that has not arrived here, where that is worth the two bytes.
+  /// The number of the first missing unit in the other direction. It is sent only where it is useful, because it takes two bytes.
   package var next: UInt16?
-  /// Whether the payload is the last of its direction.
+  /// Whether the payload ends its direction of the stream.
   package var isLast: Bool
 
   package init(number: UInt16, next: UInt16?, isLast: Bool) {
@@ -111,17 +111,17 @@ package struct DataHeader: Equatable, Sendable {
   }
 }
 
-/// Why a session is over, as the wire tells it.
+/// The reason in a RESET.
 package enum ResetReason: UInt8, Sendable {
-  /// A good end. It answers an end that has missed the last acknowledgement.
+  /// The session ended normally. This answers a peer that has missed the last acknowledgement.
   case finished = 0
-  /// The session is not known here.
+  /// The session is not known to the sender.
   case unknown = 1
-  /// Given up by its owner.
+  /// The owner of the session gave up.
   case aborted = 2
-  /// A silence that was too long.
+  /// The peer was silent for too long.
   case silence = 3
-  /// The other end speaks a version that is unknown here.
+  /// The sender does not know the version of the peer.
   case version = 4
   /// Both ends dial.
   case bothDial = 5

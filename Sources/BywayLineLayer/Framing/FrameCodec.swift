@@ -1,22 +1,22 @@
-/// Frames to bytes and back: a kind, fields in network byte order, a CRC-32C, all of it stuffed with COBS.
+/// The encoder and decoder of frames: a kind, fields in network byte order, and a CRC-32C, stuffed with COBS.
 ///
-/// Kinds below 0x40 name their session; those above are sealed: the checksum also covers the session's eight bytes, which
-/// are not sent. So a frame of any other session is a damaged one.
+/// Frames with a kind below 0x40 name their session. The others are sealed: the check also covers the eight bytes of the session's name,
+/// which are not sent. So the check of a frame of another session fails.
 package enum FrameCodec {
   package static let version: UInt8 = 1
-  /// Bytes that DATA adds to its payload where nothing needs stuffing: kind, number, checksum, one of COBS, delimiter.
+  /// The bytes of DATA besides its payload, if nothing needs stuffing: kind, number, check, one code of COBS, delimiter.
   static let dataOverhead = 3 + 4 + 2
-  /// Bytes of POLL, and of an answer without gaps, on the wire.
+  /// The bytes on the wire of POLL, and of an ANSWER without gaps.
   static let pollLength = 6 + 4 + 2
   static let answerLength = 7 + 4 + 2
 
-  /// Bytes of OPEN and of HELLO on the wire, each with its copy.
+  /// The bytes on the wire of OPEN and of HELLO, each with its copy.
   static let openLength = 15 + 4 + 2 + CorrectableFrame.length(of: 15 + 4, .ofOpenings)
   static let helloLength = 9 + 4 + 2 + CorrectableFrame.length(of: 9 + 4, .ofOpenings)
-  /// Bytes of NOISE on the wire.
+  /// The bytes on the wire of NOISE.
   static let noiseLength = 2 + 4 + 2
 
-  /// Bytes before stuffing of the longest frame, which is always DATA.
+  /// Returns the length before stuffing of the largest frame, which is always DATA.
   static func largestBody(payload: Int) -> Int { 5 + payload + 4 }
 
   private enum Kind {
@@ -37,15 +37,15 @@ package enum FrameCodec {
     static let all: UInt8 = 0x03
   }
 
-  // MARK: To bytes
+  // MARK: Encoding
 
-  /// Appends a frame as it goes over the line. `scratch` is working memory that is kept for the next.
+  /// Appends the frame as it is on the wire. `scratch` is working memory that is reused.
   package static func encode(_ frame: Frame, seal: SessionID?, scratch: inout [UInt8], into output: inout [UInt8]) {
     write(frame, seal: seal, into: &scratch)
     COBS.encode(scratch, into: &output)
   }
 
-  /// A body and its check, in place of what is in `scratch`.
+  /// Replaces the content of `scratch` by the body and its check.
   package static func write(_ frame: Frame, seal: SessionID?, into scratch: inout [UInt8]) {
     scratch.removeAll(keepingCapacity: true)
     switch frame {
@@ -94,7 +94,7 @@ package enum FrameCodec {
     append(checksum(of: scratch[...], seal: isSealed ? seal : nil), to: &scratch)
   }
 
-  /// Fields are left out from the end.
+  /// Appends optional fields; default values at the end are left out.
   private static func append(_ correction: UInt8, _ streams: StreamOffer, to scratch: inout [UInt8]) {
     if correction > 0 || streams != .none { scratch.append(correction) }
     if streams != .none { scratch += [streams.count, streams.credit] }
@@ -104,14 +104,14 @@ package enum FrameCodec {
     StreamOffer(count: reader.byte() ?? 0, credit: reader.byte() ?? 0)
   }
 
-  // MARK: From bytes
+  // MARK: Decoding
 
-  /// Reads what was between two zeros. `nil` where it is not an intact frame of a known kind, or is sealed for another session.
+  /// Decodes the bytes between two zeros. `nil` if they are not an intact frame of a known kind, or belong to another session.
   package static func decode(_ bytes: inout [UInt8], seal: SessionID?) -> Frame? {
     COBS.decode(&bytes) ? read(bytes, seal: seal) : nil
   }
 
-  /// Reads a body with its check.
+  /// Decodes a body with its check.
   package static func read(_ bytes: [UInt8], seal: SessionID?) -> Frame? {
     guard bytes.count >= 5 else { return nil }
     let body = bytes[..<(bytes.count - 4)]
@@ -180,7 +180,7 @@ package enum FrameCodec {
     return checksum.value
   }
 
-  /// Appends a run: one byte below 128, otherwise two, the first with its highest bit set.
+  /// Appends a run: one byte below 128; otherwise two, with the highest bit of the first set.
   private static func append(run: UInt16, to bytes: inout [UInt8]) {
     if Arrivals.length(of: run) == 1 {
       bytes.append(UInt8(truncatingIfNeeded: run))
@@ -198,7 +198,7 @@ package enum FrameCodec {
   }
 }
 
-/// Takes fields off the front of a frame.
+/// A reader of the fields at the front of a frame.
 private struct FieldReader {
   private(set) var rest: ArraySlice<UInt8>
 
@@ -208,7 +208,7 @@ private struct FieldReader {
 
   mutating func byte() -> UInt8? { rest.popFirst() }
 
-  /// All the rest, as a list of runs. `nil` where it is none.
+  /// Returns the rest as a list of runs. `nil` if it is malformed.
   mutating func runs() -> [UInt16]? {
     guard rest.count <= Arrivals.longestList else { return nil }
     var runs: [UInt16] = []

@@ -1,20 +1,20 @@
-/// An estimate of the noise that an end receives, by which the other end chooses a ``Strength``.
+/// An estimate of the noise on received bytes. The peer chooses a ``Strength`` by it.
 struct Ear {
   private var rate = ErrorRate(halfAnErrorIn: 65_536)
-  /// Bytes of frames that arrived as they were sent, and were not weighed yet: on a clean line that costs nothing.
+  /// The bytes of intact frames that are not in the estimate yet. They are added in batches, so a clean line costs no time.
   private var intact: UInt64 = 0
-  /// Two for each frame that bore correction and could not be mended, less one for each that could.
+  /// A score: plus two for each frame with correction that was lost, minus one for each that was corrected.
   private var failures = 0
-  /// Frames without correction since then.
+  /// The number of frames without correction since the latest frame with correction.
   private var others = 0
 
   private var mended = 0
 
-  /// Frames that bear correction do arrive.
+  /// Whether frames with correction arrive.
   var mends: Bool { mended >= 4 && failures < 4 }
 
   private static let enough: UInt64 = 4096
-  /// On a line that loses bytes most such frames fail, and stronger correction does not help.
+  /// The score of a line on which most frames with correction are lost: it loses bytes, and stronger correction does not help.
   private static let mostFailures = 32
   private static let enoughOthers = 32
 
@@ -23,7 +23,7 @@ struct Ear {
       ? .beyondMending : Noise(halfErrors: rate.lasting.halfErrors, in: rate.lasting.bytes)
   }
 
-  /// A frame without correction.
+  /// Takes an intact frame without correction.
   mutating func hear(intact count: Int) {
     others += 1
     if others >= Self.enoughOthers { failures = 0 }
@@ -31,7 +31,7 @@ struct Ear {
     if intact >= Self.enough { weigh() }
   }
 
-  /// A run of bytes that is no frame.
+  /// Takes a run of bytes that is not a frame.
   mutating func hear(damaged count: Int) {
     weigh()
     rate.note(ErrorRate.Evidence(halfErrors: 2, bytes: UInt64(count / 2 + 1)))
@@ -39,7 +39,7 @@ struct Ear {
 
   mutating func hear(mended errors: Int, of count: Int) {
     others = 0
-    // One in which nothing was wrong would have arrived without.
+    // A frame without wrong bytes would also have arrived without correction.
     if errors > 0 {
       failures = max(failures - 1, 0)
       mended = min(mended + 1, 4)
@@ -50,7 +50,7 @@ struct Ear {
   /// Takes a code word with more wrong bytes than can be corrected.
   mutating func hear(beyondMending errors: Int, of count: Int) {
     others = 0
-    // One that bore less than is asked for by now would have been lost on a line that correction helps, too.
+    // A frame with less correction than the noise needs now says nothing about whether correction helps.
     let isStrong = UInt64(errors) * rate.lasting.bytes > rate.lasting.halfErrors * UInt64(count)
     if isStrong { failures = min(failures + 2, Self.mostFailures) }
     if failures == Self.mostFailures { mended = 0 }

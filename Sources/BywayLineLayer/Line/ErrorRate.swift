@@ -1,6 +1,6 @@
-/// How often something goes wrong in how many bytes, as far as it was seen lately.
+/// The recent rate of errors in bytes.
 struct ErrorRate {
-  /// Errors, in halves, and the bytes that they are the errors of.
+  /// A number of errors, in halves, among a number of bytes.
   struct Evidence {
     var halfErrors: UInt64 = 0
     var bytes: UInt64 = 0
@@ -17,14 +17,14 @@ struct ErrorRate {
   }
 
   private(set) var lasting: Evidence
-  /// Since when there have been more errors than `lasting` explains, or fewer.
+  /// The evidence since the rate began to differ from `lasting`, upwards and downwards.
   private var worse = Evidence()
   private var better = Evidence()
 
   private static let memory: UInt64 = 1_000_000
   private static let enoughErrors: UInt64 = 400
 
-  /// Begins with half an error in so many bytes.
+  /// Starts with half an error in this many bytes.
   init(halfAnErrorIn bytes: UInt64) {
     lasting = Evidence(halfErrors: 1, bytes: bytes)
   }
@@ -39,11 +39,11 @@ struct ErrorRate {
     while lasting.bytes > Self.memory || lasting.halfErrors > Self.enoughErrors { lasting.halve() }
   }
 
-  /// Something was lost or damaged, of this length: it got as far as its first wrong byte, half of it where that is rare, and no
-  /// further than is usual.
+  /// Returns the bytes before the first error in a frame that was lost: half of its length where errors are rare, and not more than usual
+  /// where they are frequent.
   func reach(of length: Int) -> UInt64 { max(min(UInt64(length / 2), 2 * lasting.bytes / lasting.halfErrors), 1) }
 
-  /// Forgets the earlier counts if the line has changed (a CUSUM test in each direction).
+  /// Drops the earlier counts if the line has changed (a CUSUM test in each direction).
   private mutating func noticeChange(_ evidence: Evidence) {
     worse.add(evidence)
     better.add(evidence)
@@ -66,7 +66,7 @@ struct ErrorRate {
 }
 
 extension UInt64 {
-  /// Rounded down.
+  /// The square root, rounded down.
   var squareRoot: UInt64 {
     guard self > 1 else { return self }
     var guess = UInt64(1) << UInt64((65 - leadingZeroBitCount) / 2)

@@ -1,8 +1,8 @@
-/// The latest plain text of another writer on the line: a boot log, a login prompt, a kernel's message.
+/// The latest plain text that another program wrote on the line: a boot log, a login prompt, a message of the kernel.
 package struct ForeignText: Equatable, Sendable {
-  /// Bytes that are kept.
+  /// The number of bytes that are kept.
   package static let most = 2048
-  /// Shorter runs are noise.
+  /// The shortest run that counts as text. Shorter ones are noise.
   private static let least = 4
 
   package private(set) var bytes: [UInt8] = []
@@ -11,7 +11,7 @@ package struct ForeignText: Equatable, Sendable {
 
   package init() {}
 
-  /// Whether the run is plain text. A frame hardly ever is, damaged or not, because it has a check.
+  /// Whether the run is plain text. A frame hardly ever is, even a damaged one, because its check is binary.
   static func isText(_ run: [UInt8]) -> Bool { run.count >= least && run.allSatisfy(isText) }
 
   /// Takes text that was not a frame.
@@ -21,12 +21,12 @@ package struct ForeignText: Equatable, Sendable {
     if bytes.count > Self.most { bytes.removeFirst(bytes.count - Self.most) }
   }
 
-  /// Returns the text after the given count, as far as it is kept.
+  /// Returns the text that came after the first `known` bytes, as far as it is kept.
   package func since(_ known: UInt64) -> ArraySlice<UInt8> {
     known <= count ? bytes.suffix(Int(min(count - known, UInt64(Self.most)))) : bytes[...]
   }
 
-  /// A character of plain text, or what moves a terminal's cursor or sets its colours.
+  /// Whether the byte is a character of plain text or of a terminal's control sequence.
   package static func isText(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x20..<0x7F, 0x09, 0x0A, 0x0D, 0x1B: true

@@ -1,8 +1,8 @@
-/// How large a frame's payload should be, from what became of the frames before it.
+/// The best payload of a frame, computed from the results of earlier frames.
 ///
-/// With overhead h and a chance p for each byte to spoil its frame, the goodput (L/(L+h))·(1−p)^(L+h) is largest where
-/// L·(L+h) = h/p. The estimate of p begins with half a loss in so few bytes that frames are small: on a good line they grow with
-/// the square root of what has arrived, which costs some hundred bytes once; on a bad one the first of them get through.
+/// With overhead h and a chance p that a byte damages its frame, the goodput (L/(L+h))·(1−p)^(L+h) is largest where L·(L+h) = h/p. The
+/// first estimate of p is high, so the first frames are small and arrive on a bad line too. On a good line, frames grow with the square
+/// root of the bytes that have arrived; that costs some hundred bytes once.
 struct FrameSizer {
   /// The results of frames: arrived or lost.
   struct Trials {
@@ -13,7 +13,7 @@ struct FrameSizer {
     private let overhead: Int
 
     init(overhead: Int = FrameCodec.dataOverhead) {
-      // A frame also falls with the delimiter before it.
+      // An error in the delimiter before a frame damages the frame too.
       self.overhead = overhead + 1
     }
 
@@ -44,12 +44,12 @@ struct FrameSizer {
       ErrorRate.Evidence(halfErrors: UInt64(2 * trials.lost), bytes: UInt64(trials.arrivedBytes) + reached))
   }
 
-  /// Bytes that spoil their frame, in 2²⁰.
+  /// The number of bytes in 2²⁰ that damage their frame.
   var parts: UInt64 { (rate.lasting.halfErrors << 19) / rate.lasting.bytes }
-  /// Losses that this estimate rests on.
+  /// The number of losses in the estimate.
   var losses: UInt64 { rate.lasting.halfErrors / 2 }
 
-  /// Bytes of payload: whole units.
+  /// The payload in bytes, as whole units.
   var payload: Int {
     let root = Int(
       (2 * overhead * rate.lasting.bytes / rate.lasting.halfErrors + overhead * overhead / 4).squareRoot)
@@ -57,8 +57,8 @@ struct FrameSizer {
     return max((best + Unit.size / 2) / Unit.size * Unit.size, Self.smallest)
   }
 
-  /// Returns the share of the line, in 1024ths, that frames of at most so many bytes of payload carry. `length` gives their length on the
-  /// wire.
+  /// Returns the share of the line, in 1024ths, that the payload of frames gets. `limit` is the largest payload, and `length` returns the
+  /// length of a frame on the wire.
   func share(within limit: Int, length: (Int) -> Int) -> UInt64 {
     let payload = min(payload, limit)
     let bytes = UInt64(length(payload))

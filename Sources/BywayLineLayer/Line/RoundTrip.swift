@@ -1,19 +1,19 @@
-/// The smoothed round-trip time and its variation (RFC 6298), from which a silent answer's deadline comes.
+/// The smoothed round-trip time and its variation (RFC 6298), for the retransmission timer.
 ///
-/// Samples have the time that frames needed on the wire taken out: what is left is the same for frames of every size.
+/// Samples exclude the time of the frames on the wire, so they do not depend on the size of frames.
 struct RoundTrip {
-  /// Nanoseconds. `nil` until something was measured.
+  /// The time in nanoseconds; `nil` before the first sample.
   private(set) var smoothed: UInt64?
   private(set) var variation: UInt64 = 0
 
-  /// Before anything was measured.
+  /// The timeout before the first sample.
   private let initialTimeout: UInt64
   static let longestInitialTimeout: UInt64 = 300_000_000
-  /// Schedulers and adapters are that irregular.
+  /// The least variation, for the irregular delays of schedulers and adapters.
   private static let leastVariation: UInt64 = 10_000_000
 
-  /// - Parameter frame: the longest time that a frame takes on the line; `nil` where it has no rate. Its adapters and the programs at its
-  ///   ends seldom take longer than 60 ms, and a question that is repeated too early costs only its bytes.
+  /// - Parameter frame: the longest time of a frame on the wire; `nil` if the line has no rate. The first timeout adds 60 ms, because
+  ///   adapters and programs seldom take longer. A question that is repeated too early costs only its bytes.
   init(frame: UInt64?) {
     initialTimeout = frame.map { min($0 + 60_000_000, Self.longestInitialTimeout) } ?? Self.longestInitialTimeout
   }
@@ -29,7 +29,7 @@ struct RoundTrip {
     smoothed = (7 * mean + time) / 8
   }
 
-  /// How long an answer may take, besides the time on the wire.
+  /// The time to wait for an answer, without the time on the wire.
   var timeout: UInt64 {
     guard let smoothed else { return initialTimeout }
     return smoothed + max(4 * variation, Self.leastVariation)

@@ -1,11 +1,11 @@
-/// The questions of one end, OPEN and POLL, and its wait for their answers.
+/// The questions of an end, OPEN and POLL, and the wait for their answers.
 struct Asking {
-  /// A poll whose answer has not come.
+  /// A poll that was not answered yet.
   struct Poll {
     let token: UInt8
     let order: UInt64
     let sentAt: UInt64
-    /// The time that the answer may take besides the round trip.
+    /// The time that the answer may take in addition to the round trip.
     let expectedWait: UInt64
     let wasAtRest: Bool
   }
@@ -13,18 +13,18 @@ struct Asking {
   /// A wait for an answer.
   struct Wait {
     let since: UInt64
-    /// The time at which the line counts as interrupted, if nothing is heard until then.
+    /// The time at which the line counts as interrupted if nothing arrives.
     var silentAt: UInt64?
   }
 
-  /// The next question, if nothing is heard.
+  /// The time of the next question if nothing arrives.
   struct Due {
     let at: UInt64
-    /// The time until which the question waits while a frame arrives.
+    /// The latest time of the question. It waits until then for the rest of a frame.
     let by: UInt64
   }
 
-  /// How often OPEN was sent.
+  /// The number of OPENs that were sent.
   enum Opened {
     case never
     case once(at: UInt64)
@@ -38,11 +38,11 @@ struct Asking {
   private(set) var opened = Opened.never
   private(set) var polls: [Poll] = []
   private var nextToken: UInt8 = 0
-  /// Questions since something was heard.
+  /// The questions since the latest received frame.
   var unanswered = 0
   var wait: Wait?
   var due: Due?
-  /// DATA has arrived, and the peer was not heard to be at rest since.
+  /// Whether DATA has arrived, and the sending queue of the peer was not seen empty since.
   var isMidStream = false
   var heardAt: UInt64
   private(set) var polledAt: UInt64 = 0
@@ -51,17 +51,17 @@ struct Asking {
     self.heardAt = heardAt
   }
 
-  /// Whether nothing was received after two questions in a row. Data would only fill the queue of a line that is gone.
+  /// Whether two questions in a row got no answer. Then no DATA is sent, because it would only fill the queue of a broken line.
   var isHolding: Bool { unanswered >= 2 }
 
-  /// Anything of the session was heard, so the other end lives.
+  /// Notes that a frame of the session has arrived.
   mutating func heard(at now: UInt64) {
     heardAt = now
     wait = nil
     unanswered = 0
   }
 
-  /// The listener is known now, and is to be asked for itself.
+  /// Starts over with OPEN, because the listener is known now.
   mutating func openAnew() {
     needsOpen = true
     opened = .never
@@ -84,7 +84,7 @@ struct Asking {
     return poll
   }
 
-  /// The poll that an answer names. Those before it will not be answered any more.
+  /// Returns the poll that an answer names, and drops those before it, which will not be answered.
   mutating func takePoll(_ token: UInt8) -> Poll? {
     guard let index = polls.firstIndex(where: { $0.token == token }) else { return nil }
     let poll = polls[index]

@@ -2,7 +2,7 @@
 package enum Interruption: Equatable, Sendable {
   /// The line was lost at this time.
   case lost(at: UInt64)
-  /// The line is there, but the peer answers nothing: its last frame was heard at this time.
+  /// The line exists, but the peer does not answer. Its latest frame arrived at this time.
   case silent(since: UInt64)
 
   package var since: UInt64 {

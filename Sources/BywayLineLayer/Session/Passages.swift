@@ -1,19 +1,19 @@
-/// When a piece of the stream was on the wire. Times are those that ``LineLayer`` was given.
+/// The time that a range of the stream was on the wire. Times are those given to ``LineLayer``.
 package struct Passage: Equatable, Sendable {
-  /// Bytes of the stream, counted from the session's first.
+  /// The range of bytes, counted from the beginning of the session.
   package let bytes: Range<UInt64>
-  /// When the first of them began to leave, as far as the model of the wire knows.
+  /// The time at which the first byte left, as far as the model of the line knows.
   package let began: UInt64
-  /// When the other end had them and all before them.
+  /// The time at which the peer had these bytes and all before them.
   package let arrived: UInt64
 }
 
-/// The pieces of the stream that the owner follows, and their progress.
+/// The ranges of the stream that the owner follows, and their progress.
 ///
-/// A frame's copy that has arrived is its latest. So a piece has arrived when the latest copy of the last frame up to its end
-/// had left, and half a round trip later; the acknowledgement only tells that it was so, and may itself have waited.
+/// If several copies of a frame were sent, the latest is the one that has arrived. So a range arrives half a round trip after the departure
+/// of the latest copy of its last frame. The acknowledgement may be late, and its own time is not used.
 struct Passages: Sendable {
-  /// Part of the stream that one frame had.
+  /// The part of the stream in one frame.
   struct Part {
     let bytes: Range<UInt64>
     /// The departure of its first copy.
@@ -22,11 +22,11 @@ struct Passages: Sendable {
     let latest: Departure
   }
 
-  /// When a frame is on the wire, by the model of it.
+  /// The time of a frame on the wire, by the model.
   struct Departure {
     let begins: UInt64
     let ends: UInt64
-    /// ``Pacer/adjusted`` then; `nil` where the wire was at rest, about which the model is right.
+    /// The value of ``Pacer/adjusted`` at that time; `nil` if the line was idle, where the model is exact.
     let adjusted: Int64?
 
     static let unknown = Departure(begins: 0, ends: 0, adjusted: nil)
@@ -37,28 +37,28 @@ struct Passages: Sendable {
     var began: UInt64?
   }
 
-  /// The most pieces that are followed at once. Further ones are not reported.
+  /// The largest number of ranges at once. More are not reported.
   private static let most = 512
 
   private var followed = Queue<Followed>()
-  /// When all was at the other end that has been acknowledged.
+  /// The time at which all acknowledged data had arrived at the peer.
   private var arrived: UInt64 = 0
-  /// The delay of the wire against a model that was never adjusted, measured by answers to polls.
+  /// The delay of the line against the model without its corrections, as measured by answers to polls.
   private var lateness: Int64 = 0
 
-  /// Follows a piece. Pieces come in the order of the stream, and may overlap.
+  /// Follows a range. Ranges come in the order of the stream, and may overlap.
   mutating func follow(_ bytes: Range<UInt64>) {
     if followed.count < Self.most, !bytes.isEmpty { followed.append(Followed(bytes: bytes)) }
   }
 
-  /// An answer has come so much later than the model, which has been adjusted by so much until then.
+  /// Takes the lateness of an answer, and the sum of the corrections of the model until then.
   mutating func measured(lateness: Int64, adjusted: Int64) {
     self.lateness = adjusted + lateness
   }
 
-  /// The next part of the stream is acknowledged.
-  /// - Parameter delay: from when a byte has left until it has arrived, in nanoseconds.
-  /// - Parameter passed: gets the pieces that have passed with that.
+  /// Notes that the next part of the stream is acknowledged.
+  /// - Parameter delay: the time from departure to arrival in nanoseconds.
+  /// - Parameter passed: receives the ranges that have now arrived.
   mutating func acknowledged(_ part: Part, delay: UInt64, into passed: inout [Passage]) {
     arrived = max(arrived, corrected(part.latest.ends, of: part.latest) + delay)
     guard !followed.isEmpty else { return }

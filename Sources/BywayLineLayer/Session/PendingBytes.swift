@@ -1,4 +1,4 @@
-/// Bytes that were taken from the owner and are not yet in a frame.
+/// Bytes that the owner has written and that are not in a frame yet.
 struct PendingBytes {
   private var bytes: [UInt8] = []
   private var head = 0

@@ -1,4 +1,4 @@
-/// First in, first out, with an index: an array whose front is given back from time to time.
+/// A first-in, first-out queue with an index. It is an array whose free front is removed at intervals.
 struct Queue<Element> {
   private var storage: [Element] = []
   private var head = 0

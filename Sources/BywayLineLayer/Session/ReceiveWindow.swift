@@ -1,27 +1,27 @@
-/// Puts arriving units in order, and holds what is ahead of a gap, in one piece of memory as large as the window.
+/// The received units of a stream in order. It keeps units after a gap in one ring buffer of the size of the window.
 struct ReceiveWindow {
   enum Arrival: Equatable {
-    /// The stream goes on with this; ``takeNext()`` has it.
+    /// The units continue the stream; ``takeNext()`` returns them.
     case inOrder
-    /// Something before it is missing; `true` where that was not known yet.
+    /// Units before these are missing. `isNewGap`: this gap was not known before.
     case ahead(isNewGap: Bool)
-    /// All of it is here already.
+    /// All units have already arrived.
     case duplicate
-    /// More than was offered, or after the end.
+    /// The units exceed the window or the end of the stream.
     case refused
   }
 
-  /// How many units have arrived before the first that has not.
+  /// The number of units before the first missing one.
   private(set) var position: UInt64 = 0
-  /// Bytes that the reader has been given and has not consumed.
+  /// The bytes that the reader has got and not consumed.
   private(set) var unread = 0
   private let capacity: Int
-  /// How many units there are in the stream, once its last frame has arrived.
+  /// The number of units in the stream, once its last frame has arrived.
   private var end: UInt64?
-  /// Units from ``position`` to the last that has arrived, where one is missing before it.
+  /// The units from ``position`` to the last that has arrived after a gap; 0 without a gap.
   private(set) var reach = 0
-  /// A ring of slots, ``front`` that of ``position``: for each a unit, and its length plus one or 0 where it has not arrived. No
-  /// memory until there is a gap.
+  /// The ring buffer, with the unit at ``position`` in slot ``front``. The length of a unit is stored plus one, and 0 means missing. The
+  /// memory is allocated at the first gap.
   private var bytes: [UInt8] = []
   private var lengths: [UInt8] = []
   private var front = 0
@@ -31,15 +31,15 @@ struct ReceiveWindow {
     self.capacity = capacity
   }
 
-  /// The number of the first unit that has not arrived.
+  /// The number of the first missing unit.
   var next: UInt16 { UInt16(truncatingIfNeeded: position) }
-  /// Units that can be taken from ``next`` on; and up to where.
+  /// The number of units from ``next`` on that this end accepts.
   var window: Int { max(capacity - unread, 0) / Unit.size }
   var limit: UInt64 { position + UInt64(window) }
   var hasGap: Bool { reach > 0 }
-  /// Bytes of memory for what is ahead.
+  /// The bytes of memory for units after a gap.
   var heldMemory: Int { bytes.count + lengths.count }
-  /// Everything up to the end of the last frame has arrived.
+  /// Whether everything up to the end of the stream has arrived.
   var isFinished: Bool { end == position }
 
   mutating func receive(number: UInt16, payload: ArraySlice<UInt8>, isLast: Bool) -> Arrival {
@@ -66,7 +66,7 @@ struct ReceiveWindow {
     unread = max(unread - count, 0)
   }
 
-  /// Returns what has arrived; the nearest of it if a list of so many bytes cannot hold more.
+  /// Returns the units that have arrived. A list that would exceed this many bytes is cut at its end.
   func arrivals(within length: Int) -> Arrivals {
     var arrivals = Arrivals(next: next)
     var left = length
@@ -78,7 +78,7 @@ struct ReceiveWindow {
       let arrived = UInt16(after - held)
       arrivals.runs.append(missing)
       left -= Arrivals.length(of: missing) + Arrivals.length(of: arrived)
-      // There has to be room for the run that says that there is more.
+      // Keeps room for the run that marks the list as incomplete.
       guard left >= (after < reach ? 2 : 0) else { break }
       arrivals.runs.append(arrived)
       start = after
@@ -86,7 +86,7 @@ struct ReceiveWindow {
     return arrivals
   }
 
-  // MARK: Admission
+  // MARK: Checks
 
   private func accepts(_ units: Range<Int>, isEmpty: Bool, isLast: Bool) -> Bool {
     guard !isEmpty || isLast, units.upperBound <= window else { return false }
@@ -95,21 +95,21 @@ struct ReceiveWindow {
     return !isLast || units.upperBound >= reach
   }
 
-  // MARK: Units ahead of a gap
+  // MARK: Units after a gap
 
   private func slot(_ unit: Int) -> Int {
     let slot = front + unit
     return slot < lengths.count ? slot : slot - lengths.count
   }
 
-  /// Returns the end of the units from `start` on that are held, or are not.
+  /// Returns the end of the run of units from `start` on that are all here, or all missing.
   private func run(from start: Int, isHeld: Bool) -> Int {
     var unit = start
     while unit < reach, (lengths[slot(unit)] != 0) == isHeld { unit += 1 }
     return unit
   }
 
-  /// `false` where none of it is new. A unit that is here stays as it is.
+  /// Stores units. `false` if none is new. A unit that is stored already stays unchanged.
   private mutating func hold(_ payload: ArraySlice<UInt8>, _ units: Range<Int>) -> Bool {
     if lengths.isEmpty {
       let slots = capacity / Unit.size

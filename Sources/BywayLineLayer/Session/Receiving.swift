@@ -1,23 +1,23 @@
-/// The direction of a session from the other end, and the reports that are owed to it.
+/// The receiving direction of a session, and the reports that this end owes the peer.
 struct Receiving {
   var units: ReceiveWindow
-  /// When the other end began to send what came last of the stream.
+  /// The time at which the peer began to send the latest data of the stream.
   var arrivalBegan: UInt64?
   var hasReportedFinish = false
-  /// When an acknowledgement must go, if one is owed.
+  /// The time by which an acknowledgement must be sent; `nil` if none is owed.
   private(set) var reportBy: UInt64?
-  /// Frames that arrived since the last one.
+  /// The frames since the latest acknowledgement.
   private(set) var unreported = 0
   private var reports: UInt = 0
-  /// NOISE is to be sent.
+  /// Whether NOISE must be sent.
   var needsNoise = false
-  /// The unit of the stream that the peer may send up to, as it was last told.
+  /// The end of the window that the peer was told, as a unit of the stream.
   private var toldLimit: UInt64 = 0
-  /// The noise that was reported last; `nil` if none was.
+  /// The noise in the latest report; `nil` before the first.
   private var toldNoise: Noise?
-  /// The poll to answer, and when it came.
+  /// The poll to answer, and the time at which it arrived.
   private(set) var answer: (token: UInt8, since: UInt64)?
-  /// Polls since anything else was heard: the answers to those before are lost.
+  /// The polls in a row without another frame. The answers to all but the last were lost.
   private var questions = 0
 
   init(capacity: Int) {
@@ -26,16 +26,16 @@ struct Receiving {
 
   var owesReport: Bool { answer != nil || reportBy != nil }
 
-  /// All has come, and nothing is owed.
+  /// Whether the direction has ended and no report is owed.
   var isComplete: Bool { units.isFinished && hasReportedFinish && !owesReport }
 
-  /// The other end may soon have to wait for the window, and it has grown by enough to be worth a frame.
+  /// Whether to send the window: the peer may soon be blocked, and the window has grown enough for a frame.
   func hasMoreToOffer(of capacity: Int) -> Bool {
     let quarter = UInt64(capacity / Unit.size / 4)
     return units.limit >= toldLimit + quarter && toldLimit < units.position + 2 * quarter
   }
 
-  /// Notes that all of the window was offered.
+  /// Notes that the present window was sent.
   mutating func offered() {
     toldLimit = units.limit
   }
@@ -45,13 +45,13 @@ struct Receiving {
     questions += 1
   }
 
-  /// The peer is not waiting for an answer, or not only.
+  /// Notes that the peer sent a frame other than a poll.
   mutating func tookOther() {
     questions = 0
   }
 
-  /// Notes that a frame has come, of which nothing was reported yet.
-  /// - Returns: whether enough has come to be worth a report.
+  /// Notes that a frame has arrived.
+  /// - Returns: whether enough frames have arrived for an acknowledgement.
   mutating func tookFrame() -> Bool {
     unreported += 1
     return unreported >= 2
@@ -61,14 +61,14 @@ struct Receiving {
     reportBy = min(reportBy ?? .max, time)
   }
 
-  /// Units that the other end may send, from the first on that has not arrived.
+  /// The number of units from the first missing one on that the peer may send.
   var window: UInt16 { UInt16(units.window) }
 
-  /// What has arrived, for the next report. Its list in an answer to a repeated question is ever shorter, because a short one that arrives is worth
-  /// more than a long one that does not.
+  /// The units that have arrived, for the next report. The list becomes shorter with each repeated question, because a short frame is more
+  /// likely to arrive.
   var arrivals: Arrivals { units.arrivals(within: Arrivals.longestList >> min(2 * max(questions - 1, 0), 8)) }
 
-  /// Notes the noise that is received now. It is reported if it differs enough from the last report.
+  /// Notes the present noise. It is reported if it differs enough from the latest report.
   mutating func hear(_ noise: Noise) {
     let told = toldNoise ?? .none
     if abs(Int(noise.code) - Int(told.code)) >= 3 { needsNoise = true }
@@ -79,8 +79,8 @@ struct Receiving {
     needsNoise = false
   }
 
-  /// Notes that a report was sent and all of the window offered. A noise level that was reported before is reported again behind an
-  /// answer and at intervals, because it may have been lost.
+  /// Notes that a report with the whole window was sent. The noise is reported again with each answer and at intervals, because a report
+  /// may be lost.
   mutating func reported() {
     if toldNoise != nil, answer != nil || reports % 8 == 7 { needsNoise = true }
     answer = nil
@@ -89,7 +89,7 @@ struct Receiving {
     offered()
   }
 
-  /// Notes that data has said what has arrived.
+  /// Notes that a DATA frame carried the acknowledgement.
   mutating func rode() {
     reportBy = nil
     unreported = 0

@@ -1,8 +1,8 @@
-/// Frames that were sent and not yet acknowledged, and which of them are lost.
+/// The frames that were sent and not acknowledged, and which of them are lost.
 ///
-/// A line never reorders. So whatever was sent before something that has arrived, and has not arrived itself, is lost:
-/// no counting, no waiting. For that each transmission has an *order*; a frame that is sent again gets another. Its earlier
-/// copy was proved lost, so what arrives of it is the latest.
+/// A line never reorders frames. So when something has arrived, everything that was sent before it and has not arrived is lost, without a
+/// count or timer. For this, each transmission has an *order*, and a retransmission gets a new one. A frame is sent again only when its
+/// earlier copy is lost, so the copy that arrives is the latest.
 struct SendWindow {
   fileprivate enum State {
     case underWay, arrived, lost
@@ -10,14 +10,14 @@ struct SendWindow {
 
   fileprivate struct Record {
     var payload: ArraySlice<UInt8>
-    /// The stream's byte behind it.
+    /// The offset in the stream of the byte after the frame.
     var end: UInt64
     var isLast: Bool
     var order: UInt64
-    /// The departures of its first copy and of its latest.
+    /// The departures of the first copy and of the latest.
     let first: Passages.Departure
     var latest: Passages.Departure
-    /// Its latest transmission bore correction.
+    /// Whether the latest transmission has correction.
     var isCorrectable: Bool
     var state = State.underWay
 
@@ -29,17 +29,17 @@ struct SendWindow {
 
   /// The changes by an acknowledgement.
   struct Outcome {
-    /// The report says less than an earlier one.
+    /// Whether the report is older than one that has arrived before.
     var isOld = false
-    /// Units by which the window's start has moved on.
+    /// The number of units that are newly acknowledged in order.
     var advancedUnits = 0
     var arrivedFrames = 0
     var lostFrames = 0
-    /// The results of those that say something about the line.
+    /// The results of frames without correction that say something about the line.
     var trials = FrameSizer.Trials()
-    /// The same of those that bore correction.
+    /// The same for frames with correction.
     var correctableTrials = FrameSizer.Trials(overhead: Corrector.overhead)
-    /// The followed pieces that have arrived with all before them, in the order of the stream.
+    /// The followed ranges that have arrived, in the order of the stream.
     var passed: [Passage] = []
 
     fileprivate mutating func noteArrival(of record: Record) {
@@ -59,43 +59,43 @@ struct SendWindow {
     }
   }
 
-  /// Frames that are kept at once. Those that are sent again in pieces may be more.
+  /// The largest number of frames. Frames that are split for a retransmission may exceed it.
   static let mostFrames = 1024
 
   /// The number of the first unit that is not acknowledged.
   private(set) var first: UInt16 = 0
-  /// Units from there on: what the peer's window is compared with. And their bytes.
+  /// The number of units from ``first`` on, which the window of the peer limits, and their bytes.
   private(set) var units = 0
   private(set) var bytes = 0
-  /// Bytes of the stream that were sent so far.
+  /// The bytes of the stream that were sent.
   private var end: UInt64 = 0
   private var records = Queue<Record>()
   private var lostCount = 0
   private var nextOrder: UInt64 = 1
-  /// The first transmission after an interruption. The loss of an earlier one says nothing about the line.
+  /// The first transmission after an interruption. Losses before it say nothing about the line.
   private var steadySince: UInt64 = 0
-  /// The first transmission with the present strength. Earlier ones had too little correction.
+  /// The first transmission with the present strength. Earlier ones have too little correction.
   private var strongSince: UInt64 = 0
   var passages = Passages()
 
-  /// Bytes from the beginning of the stream that the peer has acknowledged.
+  /// The number of bytes of the stream that the peer has acknowledged.
   var delivered: UInt64 { end - UInt64(bytes) }
   var isEmpty: Bool { records.isEmpty }
   var count: Int { records.count }
   var hasLost: Bool { lostCount > 0 }
 
-  /// Takes a number in the order of transmissions, also for what is not a frame of the stream.
+  /// Returns the order of a transmission. Frames other than DATA have one too.
   mutating func takeOrder() -> UInt64 {
     defer { nextOrder += 1 }
     return nextOrder
   }
 
-  /// The line was gone, or may have been.
+  /// Notes an interruption of the line, which may have lost the frames in flight.
   mutating func interrupt() {
     steadySince = nextOrder
   }
 
-  /// The frames with correction that are under way bear less than the line asks for: what becomes of them says nothing of others.
+  /// Excludes the frames in flight from the results, because they have less correction than the line needs.
   mutating func excuseCorrectable() {
     strongSince = nextOrder
   }
@@ -104,8 +104,8 @@ struct SendWindow {
     record.order >= (record.isCorrectable ? max(steadySince, strongSince) : steadySince)
   }
 
-  /// A new frame, sent now.
-  /// - Returns: its number.
+  /// Adds a new frame that is sent now.
+  /// - Returns: the number of its first unit.
   mutating func append(
     _ payload: [UInt8], isLast: Bool, isCorrectable: Bool = false, departure: Passages.Departure = .unknown
   ) -> UInt16 {
@@ -120,7 +120,7 @@ struct SendWindow {
     return number
   }
 
-  /// The first units that are lost, sent again now: as many as were in one frame, and as fit in one of this size.
+  /// Returns the first lost units for a retransmission: those of one frame, and at most as many as fit.
   mutating func resend(
     _ size: Int, isCorrectable: Bool = false, departure: Passages.Departure = .unknown
   ) -> (number: UInt16, payload: ArraySlice<UInt8>, isLast: Bool)? {
@@ -141,7 +141,7 @@ struct SendWindow {
     return nil
   }
 
-  /// Makes two lost records of one that has more units.
+  /// Splits a lost frame in two.
   private mutating func cut(_ index: Int, after count: Int) {
     var rest = records[index]
     guard rest.units > count else { return }
@@ -153,8 +153,9 @@ struct SendWindow {
     lostCount += 1
   }
 
-  /// Takes a report of the units that the peer has, and had when a poll of this order came. `nil` if it names units that were never sent.
-  /// - Parameter delay: from when a byte has left until it has arrived, in nanoseconds.
+  /// Processes a report of the units that the peer has, or had when the poll with this order arrived. `nil` if it names units that were
+  /// never sent.
+  /// - Parameter delay: the time from departure to arrival in nanoseconds.
   mutating func acknowledge(_ report: Arrivals, of poll: UInt64?, delay: UInt64 = 0) -> Outcome? {
     var outcome = Outcome()
     let advance = Unit.distance(from: first, to: report.next)
@@ -166,16 +167,16 @@ struct SendWindow {
     drop(advance, delay, &outcome)
     first = report.next
     outcome.advancedUnits = advance
-    // A list that was cut short says nothing of what comes after it.
+    // An incomplete list says nothing about the units after it.
     markLost(before: latest, within: report.runs.count % 2 == 0 ? .max : told - advance, &outcome)
     return outcome
   }
 
-  /// - Returns: the latest transmission that has arrived.
+  /// - Returns: the order of the latest transmission that has arrived.
   private mutating func markArrived(_ report: Arrivals, advance: Int, _ outcome: inout Outcome) -> UInt64 {
     var latest: UInt64 = 0
     var start = 0
-    // The range of the present run of arrived units.
+    // The present run of units that have arrived.
     var run = 0..<advance
     var next = 0
     for index in 0..<records.count {
@@ -198,7 +199,7 @@ struct SendWindow {
     return latest
   }
 
-  /// Forgets so many units, which have arrived.
+  /// Removes units that were acknowledged.
   private mutating func drop(_ count: Int, _ delay: UInt64, _ outcome: inout Outcome) {
     var left = count
     units -= count
@@ -216,7 +217,7 @@ struct SendWindow {
     }
   }
 
-  /// Something that was sent later than these has arrived.
+  /// Marks frames as lost, because a later transmission has arrived.
   private mutating func markLost(before order: UInt64, within limit: Int, _ outcome: inout Outcome) {
     var start = 0
     for index in 0..<records.count {

@@ -1,6 +1,6 @@
-/// The direction of a session to the other end.
+/// The sending direction of a session.
 struct Sending {
-  /// The owner's wish to end the stream, and how far it has got.
+  /// The progress of the end of the stream.
   enum Finish {
     case notWanted, wanted, sent
   }
@@ -8,24 +8,24 @@ struct Sending {
   var frames = SendWindow()
   var pending = PendingBytes()
   var finish = Finish.notWanted
-  /// The owner has left: since then, or since the latest news of what it had sent.
+  /// The time at which the owner left or, if later, at which the peer last acknowledged data.
   var leavingSince: UInt64?
-  /// Bytes from the beginning of the stream that are worth waiting for an interrupted line; `nil`: all.
+  /// The number of bytes from the beginning of the stream that justify waiting for an interrupted line; `nil` for all.
   var worth: UInt64?
-  /// Units that the other end takes, from the first on that is not acknowledged.
+  /// The number of units from the first unacknowledged one on that the peer accepts.
   var peerWindow: Int
   private(set) var peerLargestPayload: Int
   /// The correction of frames to the peer.
   var corrector: Corrector
 
-  /// - Parameter guards: the first frames bear correction, as nothing is known of the line.
+  /// - Parameter guards: whether the first frames have correction, because the line is not known yet.
   init(peerWindow: Int, peer: Abilities, guards: Bool) {
     self.peerWindow = peerWindow
     peerLargestPayload = peer.largestPayload
     corrector = Corrector(most: peer.correction, guards: guards)
   }
 
-  /// Takes the abilities of the listener, which is known now.
+  /// Takes the abilities of the listener.
   mutating func meet(_ peer: Abilities, guards: Bool) {
     peerLargestPayload = peer.largestPayload
     corrector = Corrector(most: peer.correction, guards: guards)
@@ -33,18 +33,18 @@ struct Sending {
 
   var hasUnacknowledged: Bool { !frames.isEmpty }
 
-  /// Whether the window is closed. The acknowledgement that opened it may have been lost.
+  /// Whether the window of the peer is full. The acknowledgement that opens it may have been lost.
   var isBlocked: Bool { finish != .sent && frames.units >= peerWindow }
 
-  /// Whether a new frame can be cut from the pending bytes, or can end the stream.
+  /// Whether a new frame can be made from pending bytes, or to end the stream.
   var hasNext: Bool {
     guard frames.count < SendWindow.mostFrames else { return false }
     return pending.isEmpty ? finish == .wanted : frames.units < peerWindow
   }
 
-  /// Whether nothing more is worth waiting for the line.
+  /// Whether the remaining data does not justify waiting for the line.
   var isExpendable: Bool { worth.map { frames.delivered >= $0 } ?? false }
 
-  /// The other end has every byte that was taken from the owner.
+  /// Whether the peer has acknowledged all bytes.
   var isDelivered: Bool { pending.isEmpty && frames.bytes == 0 }
 }

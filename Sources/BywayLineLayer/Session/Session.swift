@@ -1,10 +1,10 @@
-/// One session over a line: both directions of a stream, and the questions that keep it going.
+/// A session over a line: both directions of a stream, and the questions for it.
 struct Session {
-  /// How far both ends have come, as section 8 of docs/wire-protocol.md names it. To a listener every session is open.
+  /// The state of the session in section 8 of docs/wire-protocol.md. At a listener every session is open.
   enum Phase {
-    /// The listener is not known.
+    /// The incarnation of the listener is not known.
     case asking
-    /// It is, but has not proved that it knows the session.
+    /// The incarnation is known, but the listener has not confirmed the session.
     case opening
     case open
   }
@@ -17,10 +17,10 @@ struct Session {
   /// The streams that each end has announced.
   var ownStreams = StreamOffer.none
   var peerStreams: StreamOffer
-  /// The interruption that the session waits out; `nil` while there is none.
+  /// The interruption that the session is in; `nil` if there is none.
   var interruption: Interruption?
 
-  /// - Parameter guards: the first frames bear correction, as nothing is known of the line.
+  /// - Parameter guards: whether the first frames have correction, because the line is not known yet.
   init(_ id: SessionID, window: Int, peerWindow: Int, peer: Abilities, guards: Bool, at now: UInt64) {
     self.id = id
     phase = id.incarnation == 0 ? .asking : .opening
@@ -30,21 +30,21 @@ struct Session {
     peerStreams = peer.streams
   }
 
-  /// The streams of the session, once the listener is known; `nil` if it is one stream of bytes.
+  /// The streams of the session, once the listener is known; `nil` if it has only one.
   var streams: StreamAgreement? { isReady ? StreamAgreement(ownStreams, peerStreams) : nil }
 
-  /// Data may be sealed: the listener's incarnation is known.
+  /// Whether DATA can be sealed: the incarnation of the listener is known.
   var isReady: Bool { phase != .asking }
 
-  /// The other end has proved that it knows the session.
+  /// Whether the peer has confirmed the session.
   var isConfirmed: Bool { phase == .open }
 
-  /// All that this end has to say is said and acknowledged, and all that it will hear is heard.
+  /// Whether both directions have ended and are acknowledged.
   var isComplete: Bool { sending.finish == .sent && sending.frames.isEmpty && receiving.isComplete }
 
-  /// Both ends have said all, if not yet heard all.
+  /// Whether both ends have ended their directions. Acknowledgements may be missing.
   var isEnding: Bool { sending.finish == .sent && receiving.units.isFinished }
 
-  /// Only the other end's word that it has heard of the end is missing, which it may not live to send.
+  /// Whether only the last acknowledgement of the peer is missing. The peer may end before it sends one.
   var isLingering: Bool { isEnding && sending.frames.bytes == 0 }
 }

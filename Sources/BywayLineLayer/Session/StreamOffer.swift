@@ -1,8 +1,8 @@
-/// The streams that an end takes, as it announces them (section 13).
+/// The streams that an end announces (section 13).
 package struct StreamOffer: Equatable, Sendable {
-  /// The number that it takes at once; 0: none.
+  /// The number of concurrent streams that it accepts; 0 for none.
   package let count: UInt8
-  /// The first credit of each, in units of ``unit`` bytes.
+  /// The initial credit of each stream, in units of ``unit`` bytes.
   package let credit: UInt8
 
   package static let none = StreamOffer(count: 0, credit: 0)
@@ -14,18 +14,18 @@ package struct StreamOffer: Equatable, Sendable {
     self.credit = count == 0 ? 0 : max(credit, 1)
   }
 
-  /// The first credit of each in bytes.
+  /// The initial credit of each stream in bytes.
   var bytes: Int { Int(credit) * Self.unit }
 }
 
-/// The streams of a session, of which both ends have announced some.
+/// The streams of a session in which both ends accept some.
 package struct StreamAgreement: Equatable, Sendable {
   /// The number of streams, 1 to ``StreamOffer/most``.
   package let count: Int
-  /// The bytes of each stream that this end takes at first, and those that the other end takes.
+  /// The initial credit of each stream in bytes: what this end accepts, and what the peer accepts.
   package let ownCredit, peerCredit: Int
 
-  /// Returns `nil` if one of the ends takes no streams.
+  /// Returns `nil` if an end accepts no streams.
   init?(_ own: StreamOffer, _ peer: StreamOffer) {
     guard own.count > 0, peer.count > 0 else { return nil }
     count = Int(min(own.count, peer.count))

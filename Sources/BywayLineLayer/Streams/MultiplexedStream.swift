@@ -1,27 +1,27 @@
 /// The state of one stream.
 struct MultiplexedStream: Sendable {
-  /// The direction to the other end.
+  /// The sending direction of a stream.
   enum Output: Equatable {
     case open
-    /// END follows what is pending.
+    /// END follows the pending bytes.
     case ending
     case ended
-    /// ABORT is to be sent.
+    /// ABORT must be sent.
     case aborting
     case aborted
   }
 
   private(set) var isFree = false
   var output = Output.open
-  /// Whether the other end has ended its direction.
+  /// Whether the peer has ended its direction.
   var hasEnded = false
-  /// Whether the other end knows, or will know, of the stream.
+  /// Whether the peer knows the stream, or will learn of it.
   var hasBegun = false
-  /// Bytes that were written and not sent.
+  /// The bytes that were written and not sent.
   var pending = PendingBytes()
-  /// The bytes that the other end takes, and those that this end takes.
+  /// The credit for sending, and the credit that this end has granted, in bytes.
   var credit, granted: Int
-  /// Bytes that were consumed and not granted again.
+  /// The bytes that were consumed and not granted again.
   var owed = 0
 
   static let free: MultiplexedStream = {
@@ -37,10 +37,10 @@ struct MultiplexedStream: Sendable {
 
   var isWritable: Bool { !isFree && output == .open }
 
-  /// Whether this end wants nothing more of what arrives.
+  /// Whether this end has given up the stream. Received data is dropped.
   var isGivenUp: Bool { output == .aborting || output == .aborted }
 
-  /// Whether CREDIT may be sent: a server sends nothing behind its end.
+  /// Whether CREDIT may be sent. A server grants nothing after END.
   func mayGrant(_ role: Multiplexer.Role) -> Bool {
     if isFree || hasEnded { return false }
     return switch output {

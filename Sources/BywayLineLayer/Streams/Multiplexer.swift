@@ -1,7 +1,7 @@
 /// An end of the streams of a session: docs/wire-protocol.md, section 13.
 ///
-/// A value without I/O and clock. Bytes of the session go in by ``receive(_:)``, and events come out. What is to be sent is taken by
-/// ``nextOutput(upTo:into:)``, as late as possible.
+/// A state machine without I/O and clock. ``receive(_:)`` takes bytes of the session, and events come out. ``nextOutput(upTo:into:)``
+/// returns bytes to send. Call it as late as possible.
 package struct Multiplexer: Sendable {
   package enum Role: Sendable {
     /// Begins streams.
@@ -13,17 +13,17 @@ package struct Multiplexer: Sendable {
     /// The client has begun a stream.
     case opened(Int)
     case received(Int, [UInt8])
-    /// The other end sends nothing more on the stream.
+    /// The peer has ended its direction of the stream.
     case ended(Int)
-    /// The other end has given the stream up, or takes nothing more of it.
+    /// The peer has aborted the stream, or accepts no more data of it.
     case aborted(Int)
-    /// Both directions are over, so the client may begin another stream with that number.
+    /// Both directions have ended, so the client may use the number for another stream.
     case freed(Int)
-    /// The other end has broken the protocol. Nothing more is received, and the session is to be aborted.
+    /// The peer has broken the protocol. Nothing more is received, and the owner must abort the session.
     case violated(String)
   }
 
-  /// The most bytes that may be granted and not used.
+  /// The largest credit in bytes.
   static let largestCredit = 65_535
   static let largestPiece = 255
   /// The bytes of a DATA piece besides its payload.
@@ -35,7 +35,7 @@ package struct Multiplexer: Sendable {
   private var reader = PieceReader()
   private var events = Queue<Event>()
   private var isBroken = false
-  /// The stream whose turn it is to send.
+  /// The stream that sends next.
   private var turn = 0
 
   package init(_ role: Role, _ agreement: StreamAgreement) {
@@ -52,7 +52,7 @@ package struct Multiplexer: Sendable {
 
   package mutating func nextEvent() -> Event? { events.popFirst() }
 
-  // MARK: For the owner
+  // MARK: Owner
 
   /// Begins a stream.
   /// - Returns: its number; `nil` if none is free.
@@ -62,33 +62,33 @@ package struct Multiplexer: Sendable {
     return stream
   }
 
-  /// The number of bytes that should be written to a stream now.
+  /// Returns how many bytes to write to a stream now.
   package func room(of stream: Int) -> Int {
     guard streams[stream].isWritable, streams[stream].pending.isEmpty else { return 0 }
-    // Where no more credit comes, a write reveals that.
+    // If no more credit can come, a write aborts the stream.
     return max(streams[stream].credit, streams[stream].hasEnded ? 1 : 0)
   }
 
-  /// Whether the other end has ended its direction.
+  /// Whether the peer has ended its direction.
   package func hasEnded(_ stream: Int) -> Bool { streams[stream].hasEnded }
 
-  /// The number of bytes that were written to a stream and not sent yet.
+  /// Returns the bytes that were written to a stream and not sent.
   package func backlog(of stream: Int) -> Int { streams[stream].pending.count }
 
   package mutating func write(_ bytes: UnsafeRawBufferPointer, to stream: Int) {
     if streams[stream].isWritable { streams[stream].pending.append(bytes) }
   }
 
-  /// Ends the direction to the other end behind what was written.
+  /// Ends the sending direction after the written bytes.
   package mutating func finish(_ stream: Int) {
     if streams[stream].output == .open { streams[stream].output = .ending }
   }
 
-  /// Gives a stream up: drops what was not sent, and what arrives.
+  /// Aborts a stream. Pending and received data is dropped.
   package mutating func abort(_ stream: Int) {
     guard !streams[stream].isFree else { return }
     if !streams[stream].hasBegun {
-      // The other end knows nothing of it.
+      // The peer does not know the stream.
       free(stream)
     } else {
       abortOutput(stream)
@@ -103,14 +103,14 @@ package struct Multiplexer: Sendable {
     streams[stream].owed = 0
   }
 
-  /// The owner has taken so many bytes that were received.
+  /// Notes that the owner has consumed received bytes.
   package mutating func consumed(_ count: Int, of stream: Int) {
     if streams[stream].mayGrant(role) { streams[stream].owed += count }
   }
 
   // MARK: Sending
 
-  /// Appends pieces, of at most so many bytes together.
+  /// Appends pieces with at most `room` bytes in total.
   /// - Returns: whether there were any.
   package mutating func nextOutput(upTo room: Int, into output: inout [UInt8]) -> Bool {
     let start = output.count
@@ -166,7 +166,7 @@ package struct Multiplexer: Sendable {
     }
   }
 
-  /// A server that has ended a stream grants nothing more.
+  /// Aborts a stream that waits for credit from a server that has ended it.
   private mutating func abortIfStuck(_ stream: Int) {
     guard role == .client, streams[stream].hasEnded, streams[stream].credit == 0, !streams[stream].pending.isEmpty
     else {
@@ -178,7 +178,7 @@ package struct Multiplexer: Sendable {
 
   // MARK: Receiving
 
-  /// Takes bytes of the session, cut anywhere.
+  /// Takes bytes of the session, split anywhere.
   package mutating func receive(_ bytes: UnsafeRawBufferPointer) {
     var rest = bytes[...]
     while !isBroken, let piece = reader.next(&rest) { take(piece) }

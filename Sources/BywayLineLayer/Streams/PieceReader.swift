@@ -1,4 +1,4 @@
-/// A part of what a session carries.
+/// A piece: the unit of multiplexing in a session.
 struct Piece: Equatable {
   enum Kind: UInt8 {
     case data = 1
@@ -8,12 +8,12 @@ struct Piece: Equatable {
   }
 
   enum Content: Equatable {
-    /// At least one byte; a piece of the wire may arrive in several.
+    /// Data of at least one byte. A piece of the wire may come as several of these.
     case data([UInt8])
     case end
     case abort
     case credit(Int)
-    /// An unknown kind, or a length or units of 0.
+    /// A piece of an unknown kind, or with a length or credit of 0.
     case invalid
   }
 
@@ -21,7 +21,7 @@ struct Piece: Equatable {
   let content: Content
 }
 
-/// Reads pieces from bytes that are cut anywhere. Keeps at most two bytes.
+/// A reader of pieces from bytes that are split anywhere. It stores at most two bytes.
 struct PieceReader: Sendable {
   private enum Expected {
     case kind
@@ -32,7 +32,7 @@ struct PieceReader: Sendable {
 
   private var expected = Expected.kind
 
-  /// Removes a piece from the bytes; `nil` if they end before it is complete.
+  /// Removes a piece from the bytes; `nil` if it is incomplete.
   mutating func next(_ bytes: inout Slice<UnsafeRawBufferPointer>) -> Piece? {
     while let first = bytes.first {
       switch expected {
