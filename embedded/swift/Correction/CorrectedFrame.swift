@@ -1,12 +1,12 @@
-/// A frame with correction that arrives: a sync word of three bytes, a header of six, and a body in code words (section 7).
+/// A received frame with error correction: a sync word of three bytes, a header of six, and a body in code words (section 7).
 struct CorrectedFrame: ~Copyable {
   /// The contents of a header.
   struct Header {
     private var index: UInt8 = 0
-    /// Behind the sync word of openings.
+    /// Whether it follows the sync word of openings, and so is a copy of HELLO or OPEN.
     private(set) var isCopy = false
     private var count: UInt16 = 0
-    /// Bytes of the body with its check and its parity; 0 in place of no header.
+    /// The bytes of the body with its check and parity; 0 if there is no header.
     private var whole: UInt16 = 0
 
     init() {}
@@ -19,7 +19,7 @@ struct CorrectedFrame: ~Copyable {
     }
 
     var strength: Strength { Strength(index: Int(index)) }
-    /// Bytes of the body with its check, and with its parity.
+    /// The bytes of the body with its check, and with its parity as well.
     var body: Int { Int(count) }
     var length: Int { Int(whole) }
   }
@@ -27,27 +27,27 @@ struct CorrectedFrame: ~Copyable {
   static var leadLength: Int { 9 }
   /// The sync word of copies of HELLO and OPEN.
   static var syncOfOpenings: UInt32 { 0x8C28B2 }
-  /// Bytes of the longest body of such a copy.
+  /// The largest body of such a copy in bytes.
   private static var longestOpening: Int { 32 }
-  /// Bytes of the shortest body: a kind and a check.
+  /// The smallest body in bytes: a kind and a check.
   private static var shortestBody: Int { 5 }
 
-  /// The header as a word: two bytes of data and four of parity.
+  /// Returns the header as a code word: two bytes of data and four of parity.
   static func header(at start: Int) -> CodeWord {
     CodeWord(start: start, count: 2, stride: 1, parityStart: start &+ 2, parity: 4)
   }
 
   static func sync(of seal: UInt32) -> UInt32 { ~seal >> 8 }
 
-  /// The last nine bytes, how many of them are valid, and the frame that they have announced.
+  /// The latest nine bytes, how many of them are valid, and the frame that they announce.
   private var lead: InlineArray<9, UInt8> = .init(repeating: 0)
   private var leadCount: UInt8 = 0
   private(set) var header = Header()
   private(set) var count: UInt16 = 0
   private var memory: Sizes.Corrected = .init(repeating: 0)
-  /// Directly behind an OPEN a copy may follow.
+  /// Whether a copy may follow, because the latest frame was an OPEN.
   var isBehindOpen = false
-  /// The number of bytes since a damaged run, plus one; 0 without such a run.
+  /// The number of bytes since a damaged run, plus one; 0 if there was none.
   private var damage: UInt8 = 0
 
   var isArriving: Bool { header.length > 0 }
@@ -60,20 +60,20 @@ struct CorrectedFrame: ~Copyable {
     damage = 0
   }
 
-  // MARK: - The beginning
+  // MARK: - Beginning of a frame
 
-  /// Takes a byte that is not part of such a frame, but may be of its lead.
+  /// Takes a byte that belongs to no frame, but may be part of a sync word or header.
   mutating func slide(_ byte: UInt8) {
     for index in 0..<8 { lead[index] = lead[index &+ 1] }
     lead[8] = byte
     if leadCount < 9 { leadCount &+= 1 }
   }
 
-  /// Looks for a frame that begins with the last nine bytes.
+  /// Looks for a sync word and header in the latest nine bytes.
   /// - Parameters:
-  ///   - seal: that of the session, if it is named.
-  ///   - awaitsCopy: a copy of HELLO or OPEN may come.
-  /// - Returns: how many bytes of its header are wrong; `nil` if there is none.
+  /// - seal: the seal of the session, if the session has one.
+  /// - awaitsCopy: whether a copy of HELLO or OPEN may come.
+  /// - Returns: the number of wrong bytes in the header; `nil` if there is none.
   mutating func find(seal: UInt32, isNamed: Bool, awaitsCopy: Bool) -> Int? {
     guard leadCount == 9 else { return nil }
     let sync = UInt32(lead[0]) << 16 | UInt32(lead[1]) << 8 | UInt32(lead[2])
@@ -98,16 +98,16 @@ struct CorrectedFrame: ~Copyable {
     return wrong
   }
 
-  // MARK: - The rest
+  // MARK: - Body of a frame
 
-  /// Takes a byte of the frame. Returns whether it has all of them.
+  /// Takes a byte of the frame. Returns whether it is the last one.
   mutating func add(_ byte: UInt8) -> Bool {
     memory[Int(count)] = byte
     count &+= 1
     return Int(count) == header.length
   }
 
-  /// Corrects the frame. Returns how many bytes were wrong; `nil` if that is too much, and it stays as it came.
+  /// Corrects the frame. Returns the number of wrong bytes; `nil` if there are too many, and the frame stays as it is.
   mutating func correct(_ changes: inout ReedSolomon.Changes) -> Int? {
     var bytes = memory.mutableSpan
     var wrong = 0
@@ -122,7 +122,7 @@ struct CorrectedFrame: ~Copyable {
     return wrong
   }
 
-  /// Takes changes back.
+  /// Reverses the changes of `correct`.
   mutating func undo(_ changes: inout ReedSolomon.Changes) {
     var bytes = memory.mutableSpan
     changes.apply(to: &bytes, from: 0)
@@ -130,16 +130,16 @@ struct CorrectedFrame: ~Copyable {
 
   var bytes: Span<UInt8> { @_lifetime(borrow self) get { memory.span } }
 
-  /// The frame is complete, and was one.
+  /// Ends a frame that was valid.
   mutating func end() {
     header = Header()
     leadCount = 0
     isBehindOpen = false
   }
 
-  /// The frame is none, or its rest does not come. Returns how many bytes must be read again.
+  /// Drops a frame that could not be corrected, or whose rest did not arrive. Returns the number of bytes to read again.
   ///
-  /// Another frame may begin in the last 16 of them.
+  /// The next frame may begin in the last 16 of them.
   mutating func giveUp() -> Int {
     header = Header()
     leadCount = count >= 16 ? 0 : count > 8 ? 16 &- UInt8(truncatingIfNeeded: count) : 8
@@ -148,7 +148,7 @@ struct CorrectedFrame: ~Copyable {
 
   mutating func byte(_ index: Int) -> UInt8 { memory[index] }
 
-  /// The line is lost.
+  /// Drops the frame, because the line is lost.
   mutating func drop() {
     header = Header()
     leadCount = 0
@@ -156,13 +156,13 @@ struct CorrectedFrame: ~Copyable {
 
   // MARK: - Damaged runs
 
-  /// A run between zeros was no frame.
+  /// Notes that a run between zeros was not a frame.
   mutating func noteDamage() {
     if damage == 0 { damage = 1 }
   }
 
-  /// Counts a damaged run only when nine more bytes have come: a zero in the head of a frame with correction ends no run.
-  /// - Parameter isFound: such a frame has begun.
+  /// Counts a damaged run only after nine more bytes, because a zero in the sync word or header of a frame does not end a run.
+  /// - Parameter isFound: whether such a frame has begun.
   /// - Returns: whether the run counts now.
   mutating func ageDamage(isFound: Bool) -> Bool {
     let counts = damage == 10

@@ -14,7 +14,7 @@ enum GaloisField {
     return UInt8(truncatingIfNeeded: product)
   }
 
-  /// The inverse of a value other than zero, which is its power 254.
+  /// Returns the inverse of a value other than zero: its power 254.
   static func inverse(_ value: UInt8) -> UInt8 {
     var power = product(value, value)
     var inverse = power

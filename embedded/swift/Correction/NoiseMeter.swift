@@ -1,41 +1,41 @@
-/// The noise as an end knows it: by the bytes that came to it, and by what the peer told (section 7).
+/// The noise on a line in both directions: the wrong bytes that this end receives, and the level that the peer reports (section 7).
 struct NoiseMeter {
-  /// When something of the session was last received.
+  /// The time of the latest received frame of the session.
   var heard = Moment(milliseconds: 0)
   private var bytes: UInt32 = 0
   private var wrong: UInt32 = 0
   private var clean: UInt32 = 0
-  /// The level that was told last, and acknowledgements since.
+  /// The level that was reported last, and the acknowledgements since.
   private var told: UInt8 = 0
   private var acknowledgements: UInt8 = 0
-  /// Frames with correction that were lost, and those in which something was corrected.
+  /// The numbers of frames with correction that were lost, and of those in which bytes were corrected. Both are halved at 16.
   private var failed: UInt8 = 0
   private var fixed: UInt8 = 0
-  /// The level of the peer's last NOISE.
+  /// The level in the latest NOISE of the peer.
   private var peer: UInt8 = 0
   private var hasPeer = false
-  /// First frames of a session that have correction without a reason.
+  /// The number of frames at the beginning of a session that still get correction without a measurement.
   private var trial: UInt8 = 0
 
-  /// Frames with correction are lost all the same.
+  /// The level for a line on which frames are lost in spite of correction.
   private static var beyondCorrection: UInt8 { 0xFF }
 
-  /// An end begins.
+  /// Starts the end.
   mutating func start() {
     self = NoiseMeter()
     bytes = 256
   }
 
-  /// A session begins.
+  /// Begins a session.
   mutating func begin(isPaced: Bool, _ now: Moment) {
     start()
     trial = isPaced ? 6 : 0
     heard = now
   }
 
-  // MARK: - What is heard
+  // MARK: - Measurement
 
-  /// The share of wrong bytes as a level.
+  /// Returns the level for the share of wrong bytes.
   private mutating func level() -> UInt8 {
     if failed >= 4, failed > 2 &* fixed { return Self.beyondCorrection }
     var share: UInt32 = 0xFFFFF
@@ -52,13 +52,13 @@ struct NoiseMeter {
     return exponent > 15 ? 0xFE : exponent << 4 | UInt8(truncatingIfNeeded: share &- 16)
   }
 
-  /// The wrong bytes of 2²⁰ of a level.
+  /// Returns the number of wrong bytes in 2²⁰ for a level.
   private static func share(of level: UInt8) -> UInt32 {
     level == 0 || level == beyondCorrection ? 0 : UInt32(16 + level & 15) << UInt32(level >> 4)
   }
 
-  /// Counts bytes that came, and how many of them were wrong. Old ones are forgotten.
-  /// - Returns: whether the noise is not what was told.
+  /// Counts received bytes, and how many of them were wrong. Old counts fade.
+  /// - Returns: whether the level differs from the one that was reported.
   @inline(never)
   mutating func count(_ count: Int, wrong errors: Int) -> Bool {
     bytes &+= UInt32(truncatingIfNeeded: count)
@@ -86,7 +86,7 @@ struct NoiseMeter {
     forget()
   }
 
-  /// Counts one in which so many bytes were wrong.
+  /// Counts a frame with this number of corrected bytes.
   mutating func countCorrected(_ wrong: Int) {
     if wrong > 0 { fixed &+= 1 }
     forget()
@@ -100,7 +100,7 @@ struct NoiseMeter {
 
   // MARK: - Reports
 
-  /// Whether a NOISE is due behind an acknowledgement.
+  /// Whether NOISE must follow an acknowledgement.
   mutating func isReportDue(isAnswer: Bool) -> Bool {
     guard told != 0 else { return false }
     if isAnswer { return true }
@@ -108,7 +108,7 @@ struct NoiseMeter {
     return acknowledgements & 7 == 0
   }
 
-  /// The level to tell now.
+  /// Returns the level to report now.
   mutating func tell() -> UInt8 {
     told = level()
     return told
@@ -119,19 +119,19 @@ struct NoiseMeter {
     hasPeer = true
   }
 
-  /// DATA is sent.
+  /// Notes that DATA is sent.
   mutating func noteData() {
     if trial > 0 { trial &-= 1 }
   }
 
   // MARK: - Strengths
 
-  /// A bit error rate of 0.002, of 2²⁰.
+  /// The noise at a bit error rate of 0.002: wrong bytes in 2²⁰.
   private static var trialNoise: UInt32 { 16_700 }
-  /// Noise from which on correction costs less than losses and the waiting for them.
+  /// The noise from which on correction costs less than retransmissions do.
   private static var leastNoise: UInt32 { 2 * 0x100000 / UInt32(Sizes.body) / UInt32(Sizes.body) }
 
-  /// The strength for a frame of so many bytes, among the first `most`; `nil` for none. Numbers with a fraction are in 1/256.
+  /// Returns the strength for a frame of this many bytes, from the first `most` strengths; `nil` for none. Fractions are in units of 1/256.
   mutating func strength(for count: Int, isData: Bool, most: Int) -> Strength? {
     guard Sizes.strengths > 0, most > 0, peer != Self.beyondCorrection else { return nil }
     var share = Self.share(of: hasPeer || isData ? peer : level())

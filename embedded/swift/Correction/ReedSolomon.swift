@@ -1,9 +1,9 @@
-/// A Reed-Solomon code, shortened and systematic (section 7). Polynomials are on the stack.
+/// A Reed-Solomon code, shortened and systematic (section 7). Its polynomials are on the stack.
 enum ReedSolomon {
-  /// A polynomial; the index is the power.
+  /// A polynomial. The index of a coefficient is its power.
   typealias Polynomial = Sizes.Polynomial
 
-  /// Bytes of a frame that were changed, so that they can be changed back.
+  /// The changed bytes of a frame, so that the changes can be reversed.
   struct Changes: ~Copyable {
     private(set) var count = 0
     private var positions: Sizes.Changes<UInt16> = .init(repeating: 0)
@@ -15,7 +15,7 @@ enum ReedSolomon {
       count &+= 1
     }
 
-    /// Makes the changes from a number on, or takes them back.
+    /// Makes the changes from this number on. A second call reverses them.
     mutating func apply(to frame: inout MutableSpan<UInt8>, from first: Int) {
       for index in first..<count { frame[Int(positions[index])] ^= values[index] }
     }
@@ -25,7 +25,7 @@ enum ReedSolomon {
 
   // MARK: - Encoding
 
-  /// Writes the parity of a word: the remainder of a division by the generator.
+  /// Writes the parity of a code word: the remainder of the division by the generator.
   @inline(never)
   static func addParity(to word: CodeWord, in frame: inout MutableSpan<UInt8>) {
     var generator = Polynomial(repeating: 0)
@@ -44,7 +44,7 @@ enum ReedSolomon {
     for index in 0..<word.parity { frame[word.position(word.count &+ index)] = rest[last &- index] }
   }
 
-  /// Makes the generator whose roots are so many powers of 2. Its highest coefficient, which is 1, is left out.
+  /// Computes the generator, whose roots are this many powers of 2. Its highest coefficient, 1, is not stored.
   private static func generate(_ parity: Int, _ generator: inout Polynomial) {
     generator[0] = 1
     var root: UInt8 = 1
@@ -61,7 +61,8 @@ enum ReedSolomon {
 
   // MARK: - Correction
 
-  /// Corrects a word, and adds to `changes`. Returns how many bytes were wrong; `nil` if the word is too damaged, and it stays as it is.
+  /// Corrects a code word, and appends to `changes`. Returns the number of wrong bytes; `nil` if there are too many, and the word stays as
+  /// it is.
   @inline(never)
   static func correct(_ word: CodeWord, in frame: inout MutableSpan<UInt8>, _ changes: inout Changes) -> Int? {
     var syndromes = Polynomial(repeating: 0)
@@ -74,7 +75,7 @@ enum ReedSolomon {
     return change(word, in: &frame, &changes, &locator, &evaluator, degree)
   }
 
-  /// Sets the syndromes of a word. Returns false if all are zero: nothing is wrong.
+  /// Computes the syndromes of a code word. Returns false if all are zero, because there is no error.
   private static func findSyndromes(
     of word: CodeWord, in frame: borrowing MutableSpan<UInt8>, _ syndromes: inout Polynomial
   ) -> Bool {
@@ -90,7 +91,7 @@ enum ReedSolomon {
     return any != 0
   }
 
-  /// Finds the polynomial that locates the wrong bytes, by Berlekamp and Massey. Returns its degree.
+  /// Finds the error locator with the algorithm of Berlekamp and Massey. Returns its degree.
   @inline(never)
   private static func locate(_ syndromes: inout Polynomial, _ count: Int, _ locator: inout Polynomial) -> Int {
     var earlier = Polynomial(repeating: 0)
@@ -109,7 +110,7 @@ enum ReedSolomon {
       if discrepancy != 0 {
         let factor = GaloisField.product(discrepancy, GaloisField.inverse(last))
         let grows = 2 &* degree <= index
-        // From the highest power on, each coefficient of the earlier locator is used before it is replaced by that of this one.
+        // From the highest power down, each coefficient of the earlier locator is used before it is replaced.
         power = count
         while power >= 0 {
           let coefficient = locator[power]
@@ -128,7 +129,7 @@ enum ReedSolomon {
     return degree
   }
 
-  /// Finds the polynomial of the errors' values.
+  /// Computes the polynomial of the error values.
   private static func evaluate(
     _ locator: inout Polynomial, _ syndromes: inout Polynomial, _ degree: Int, _ evaluator: inout Polynomial
   ) {
@@ -139,7 +140,7 @@ enum ReedSolomon {
     }
   }
 
-  /// Tries each byte from the last, whose power is 0, on (Chien), and changes the wrong ones.
+  /// Tries each byte from the last to the first (Chien's search), and changes the wrong ones.
   private static func change(
     _ word: CodeWord, in frame: inout MutableSpan<UInt8>, _ changes: inout Changes, _ locator: inout Polynomial,
     _ evaluator: inout Polynomial, _ degree: Int
@@ -163,7 +164,7 @@ enum ReedSolomon {
     return degree
   }
 
-  /// The value of a polynomial with so many coefficients.
+  /// Returns the value of a polynomial with this many coefficients.
   @inline(never)
   private static func value(of polynomial: inout Polynomial, _ count: Int, at point: UInt8) -> UInt8 {
     var value: UInt8 = 0
@@ -175,7 +176,7 @@ enum ReedSolomon {
     return value
   }
 
-  /// The difference of the wrong byte with this inverse locator, by Forney.
+  /// Returns the error of the byte with this inverse locator (Forney's formula).
   private static func error(
     _ locator: inout Polynomial, _ evaluator: inout Polynomial, _ degree: Int, at point: UInt8
   ) -> UInt8 {

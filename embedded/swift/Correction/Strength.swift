@@ -1,4 +1,4 @@
-/// How much the code words of a frame can correct: an index that both ends know (section 7).
+/// The code rate of a frame with correction: an index of a table that both ends know (section 7).
 struct Strength {
   let index: Int
 
@@ -6,16 +6,16 @@ struct Strength {
   /// The strength of copies of HELLO and OPEN.
   static var ofOpenings: Strength { Strength(index: 3) }
 
-  /// Wrong bytes of a word that can be corrected.
+  /// The number of wrong bytes in a code word that can be corrected.
   var wrong: Int { Int(Self.table[index]) }
 
-  /// Words for so many bytes of a frame.
+  /// Returns the number of code words for a body of this many bytes.
   @inline(never)
   func words(for count: Int) -> Int { (count &+ 254 &- 2 &* wrong) / (255 &- 2 &* wrong) }
 
   func parity(of count: Int) -> Int { 2 &* wrong &* words(for: count) }
 
-  /// A word of a frame whose body begins at `start`.
+  /// Returns a code word of a frame whose body begins at `start`.
   @inline(never)
   func word(_ index: Int, of count: Int, at start: Int) -> CodeWord {
     let words = words(for: count)

@@ -1,5 +1,5 @@
 extension Span where Element == UInt8 {
-  /// The number of two bytes in network byte order.
+  /// Returns the number in two bytes in network byte order.
   @inline(never)
   func number16(at index: Int) -> UInt16 {
     UInt16(self[index]) << 8 | UInt16(self[index &+ 1])
@@ -9,7 +9,7 @@ extension Span where Element == UInt8 {
     UInt32(number16(at: index)) << 16 | UInt32(number16(at: index &+ 2))
   }
 
-  /// Whether these are the bytes of a text.
+  /// Whether these bytes are equal to a text.
   @inline(never)
   func equals(_ text: StaticString) -> Bool {
     guard count == text.utf8CodeUnitCount else { return false }
@@ -19,7 +19,7 @@ extension Span where Element == UInt8 {
 }
 
 extension MutableSpan where Element == UInt8 {
-  /// Copies bytes to the place from `start` on.
+  /// Copies bytes to the positions from `start` on.
   @inline(never)
   mutating func copy(_ bytes: Span<UInt8>, to start: Int) {
     precondition(start >= 0 && bytes.count <= count &- start)
@@ -28,7 +28,7 @@ extension MutableSpan where Element == UInt8 {
 }
 
 extension StaticString {
-  /// The text's bytes, which last for ever.
+  /// The bytes of the text, which are valid for the whole run of the program.
   var bytes: Span<UInt8> {
     @_lifetime(immortal)
     get { _overrideLifetime(Span(_unsafeStart: utf8Start, count: utf8CodeUnitCount), copying: ()) }

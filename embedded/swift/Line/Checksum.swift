@@ -7,7 +7,7 @@ struct Checksum {
     0x82F6_3B78, 0x92A8_FC17, 0xA24B_B5A6, 0xB215_72C9, 0xC38D_26C4, 0xD3D3_E1AB, 0xE330_A81A, 0xF36E_6F75,
   ]
 
-  /// - Parameter state: that in which earlier bytes have left a checksum.
+  /// - Parameter state: the state of a checksum over earlier bytes.
   init(state: UInt32 = 0xFFFF_FFFF) {
     self.state = state
   }

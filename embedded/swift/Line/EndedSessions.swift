@@ -1,4 +1,4 @@
-/// Why a session is over. The first six are the reasons of RESET (section 2).
+/// The reason for the end of a session. The first six are the reasons of RESET (section 2).
 enum EndReason: UInt8 {
   case finished
   case unknown
@@ -6,15 +6,15 @@ enum EndReason: UInt8 {
   case silence
   case version
   case bothDial
-  /// The listener is another one now.
+  /// The listener was restarted.
   case restarted
-  /// A new OPEN took the place of the session.
+  /// A new OPEN replaced the session.
   case replaced
-  /// The line did not come back.
+  /// The line did not return in time.
   case gone
 }
 
-/// The last 16 sessions that are over, so that no frame of them begins one again (section 3).
+/// The 16 latest ended sessions, so that a late frame does not start one of them again (section 3).
 struct EndedSessions {
   private var next: UInt8 = 0
   private var count: UInt8 = 0
@@ -33,7 +33,7 @@ struct EndedSessions {
     if count < 16 { count &+= 1 }
   }
 
-  /// Why a session was over; `.unknown` if none of the last had this number.
+  /// Returns the reason for the end of a session; `.unknown` if it is not one of the latest.
   mutating func reason(of session: UInt32) -> EndReason {
     var age: UInt8 = 1
     while age <= count {

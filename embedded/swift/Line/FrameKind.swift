@@ -1,4 +1,4 @@
-/// The kind of a frame, which is its first byte (section 2). It is no enumeration, because unknown kinds arrive too.
+/// The kind of a frame: its first byte (section 2). It is not an enumeration, because unknown kinds arrive too.
 struct FrameKind: Equatable {
   let code: UInt8
 
@@ -10,12 +10,12 @@ struct FrameKind: Equatable {
   static var answer: FrameKind { FrameKind(code: 0x41) }
   static var noise: FrameKind { FrameKind(code: 0x42) }
   static var data: FrameKind { FrameKind(code: 0x80) }
-  /// In place of a kind where there is none.
+  /// A value for no kind.
   static var none: FrameKind { FrameKind(code: 0) }
 
   private static let leastLengths: InlineArray<5, UInt8> = [0, 8, 14, 6, 6]
 
-  /// Bytes of the kind and its fields at least; 0 for unknown kinds.
+  /// The least number of bytes of the kind and its fields; 0 for unknown kinds.
   var leastLength: Int {
     if code < 5 { return Int(Self.leastLengths[Int(code)]) }
     if isData { return code > 0x83 ? 0 : acknowledges ? 5 : 3 }
@@ -23,17 +23,17 @@ struct FrameKind: Equatable {
   }
 
   var isOpening: Bool { self == .hello || self == .open }
-  /// Whether its check covers the name of the session too.
+  /// Whether the check also covers the name of the session.
   var isSealed: Bool { code >= 0x40 }
   var isData: Bool { code >= 0x80 }
 
-  /// Whether DATA has an acknowledgement.
+  /// Whether this is DATA with an acknowledgement.
   var acknowledges: Bool {
     get { code & 1 != 0 }
     set { self = FrameKind(code: newValue ? code | 1 : code & ~1) }
   }
 
-  /// Whether DATA is the last of its direction.
+  /// Whether this is DATA that ends its direction.
   var isLast: Bool {
     get { code & 2 != 0 }
     set { self = FrameKind(code: newValue ? code | 2 : code & ~2) }

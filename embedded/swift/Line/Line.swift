@@ -1,27 +1,27 @@
-/// An end of a line: docs/wire-protocol.md. It allocates no memory. Any received bytes are safe.
+/// An end of a line: docs/wire-protocol.md. It allocates no memory. Received bytes may have any content.
 ///
-/// The owner passes received bytes and the time, and sends the frame that `output` has made. Times are those of a clock of milliseconds
-/// that may wrap. docs/firmware.md has the rules for the main loop. An end does nothing until `start`. Its initial value is all zeros, so a
-/// global variable takes no flash.
+/// The owner passes received bytes and the time, and sends the frame that `output` has written. Times come from a clock of milliseconds
+/// that may wrap. docs/firmware.md has the rules for the main loop. An end does nothing before `start`. Its initial value is all zeros, so
+/// a global variable takes no flash.
 struct Line: ~Copyable {
   var session = Session()
   private var frame = OutgoingFrame()
   private(set) var corrected = CorrectedFrame()
-  /// Bytes since the last zero.
+  /// The bytes since the latest zero.
   private var run: Sizes.Run = .init(repeating: 0)
   private(set) var runCount = 0
 
-  /// The result of `deadline` if nothing is to be done until bytes arrive.
+  /// The result of `deadline` if no timer runs.
   static var never: UInt32 { .max }
-  /// A frame is handed over when less than this waits in the driver.
+  /// The milliseconds of bytes in the driver below which the next frame is handed to it.
   private static var waiting: UInt32 { 4 }
-  /// How long the rest of a frame with correction may take.
+  /// The milliseconds that the rest of a frame with correction may take.
   private static var partialFrame: UInt32 { 200 }
 
-  /// Begins, or begins again, in place: an initializer with these values might be on the stack.
+  /// Starts the end, or restarts it. It works in place, because an initializer might put these values on the stack.
   /// - Parameters:
-  ///   - random: a listener's incarnation: another number at each start of the program. A dialer does not use it.
-  ///   - baud: the rate at 8N1 if frames shall be paced by it; 0 if the driver does that.
+  /// - random: the incarnation of a listener, a new number at each start of the program. A dialer does not use it.
+  /// - baud: the rate at 8N1 to pace frames by; 0 if the driver sets the pace.
   mutating func start(_ role: Session.Role, random: UInt32, baud: UInt32, now: Moment) {
     session.start(role, random: random, baud: baud, now: now)
     corrected.start()
@@ -34,30 +34,30 @@ struct Line: ~Copyable {
 
   mutating func write(_ bytes: Span<UInt8>) -> Int { session.write(bytes) }
 
-  /// How many bytes `write` would take.
+  /// Returns how many bytes `write` would take.
   mutating func room() -> Int { session.room() }
 
-  /// Copies bytes of the stream, in order, to the place from `start` on. Returns how many.
+  /// Copies bytes of the stream, in order, to the positions from `start` on. Returns their number.
   mutating func read(into bytes: inout MutableSpan<UInt8>, from start: Int, atMost count: Int) -> Int {
     session.read(into: &bytes, from: start, atMost: count)
   }
 
-  /// Whether the peer's last byte has been read.
+  /// Whether the last byte of the peer was read.
   mutating func hasEnded() -> Bool {
     session.settleReading()
     return session.receiving.isRead
   }
 
-  /// About how many bytes were written and not sent yet.
+  /// The number of bytes that were written and not sent, rounded up to units.
   var unsent: Int { session.sending.unsent }
 
-  /// The stream to the peer ends behind what was written.
+  /// Ends the sending direction after the written bytes.
   mutating func finish() { session.finish() }
 
-  /// The owner wants nothing more of the session: it is over 5 s later at the latest.
+  /// Closes the session. It ends 5 s later at the latest.
   mutating func leave(now: Moment) { session.leave(now) }
 
-  /// Ends the session at once. The peer learns that it did not get everything.
+  /// Ends the session at once with a RESET.
   mutating func abort() { session.abort() }
 
   // MARK: - Received bytes (section 1)
@@ -67,7 +67,7 @@ struct Line: ~Copyable {
     for index in 0..<bytes.count { take(bytes[unchecked: index], finds: true, now) }
   }
 
-  /// - Parameter finds: a frame with correction may begin here.
+  /// - Parameter finds: whether a frame with correction may begin here.
   @inline(never)
   private mutating func take(_ byte: UInt8, finds: Bool, _ now: Moment) {
     if Sizes.strengths > 0, takeCorrected(byte, now) { return }
@@ -80,7 +80,7 @@ struct Line: ~Copyable {
     if Sizes.strengths > 0, finds { findCorrected(now) }
   }
 
-  /// A zero ends a run, which may be a frame.
+  /// Ends a run at a zero. The run may be a frame.
   private mutating func endRun(_ now: Moment) {
     let length = runCount
     runCount = 0
@@ -102,7 +102,7 @@ struct Line: ~Copyable {
 
   // MARK: - Frames with correction (section 7)
 
-  /// Takes a byte of a frame with correction, or of its lead. Returns false if it may be part of a run.
+  /// Takes a byte of a frame with correction, or of its sync word or header. Returns false if the byte may be part of a run.
   private mutating func takeCorrected(_ byte: UInt8, _ now: Moment) -> Bool {
     guard corrected.isArriving else {
       corrected.slide(byte)
@@ -112,7 +112,7 @@ struct Line: ~Copyable {
     if !corrected.add(byte) {
       session.timers.start(.partialFrame, now + Self.partialFrame)
     } else if !complete(now) {
-      // Not within `complete`, which needs much of the stack.
+      // This is not in `complete`, which needs much of the stack.
       readAgain(now)
     }
     return true
@@ -132,14 +132,14 @@ struct Line: ~Copyable {
     session.countNoise(CorrectedFrame.leadLength, wrong: wrong)
   }
 
-  /// Whether the peer may send a copy of HELLO or OPEN now.
+  /// Whether a copy of HELLO or OPEN may arrive now.
   private mutating func awaitsCopy(_ now: Moment) -> Bool {
     guard Sizes.strengths >= 4 else { return false }
     if session.role == .dialing { return session.isOpening }
     return session.state == .none || corrected.isBehindOpen || now - session.noise.heard >= 1000
   }
 
-  /// The frame has all its bytes. Returns false if they are none.
+  /// Decodes a complete frame with correction. Returns false if it is not valid.
   @inline(never)
   private mutating func complete(_ now: Moment) -> Bool {
     let header = corrected.header
@@ -161,7 +161,7 @@ struct Line: ~Copyable {
     return false
   }
 
-  /// Reads the bytes of what is not a frame with correction once more.
+  /// Reads bytes again that were not a frame with correction.
   private mutating func readAgain(_ now: Moment) {
     let count = corrected.giveUp()
     session.timers.stop(.partialFrame)
@@ -170,8 +170,8 @@ struct Line: ~Copyable {
 
   // MARK: - Frames to send
 
-  /// Runs the timers, and makes the frame that is to be sent next. Call it when the driver can take a frame; otherwise call `run`.
-  /// - Returns: how many bytes it has on the wire, 0 if there is none. `withFrame` has them.
+  /// Runs the timers, and writes the next frame to send. Call it when the driver can take a frame; otherwise call `run`.
+  /// - Returns: the bytes of the frame on the wire, 0 if there is none. `withFrame` gives access to it.
   mutating func output(now: Moment) -> Int {
     run(now: now)
     if session.isGone || session.pacer.wire(now) - now >= Self.waiting { return 0 }
@@ -198,7 +198,7 @@ struct Line: ~Copyable {
     return frame.wireCount
   }
 
-  /// Calls a function with the frame that `output` has made. It stays at its place until the next `output`, so that DMA can send it.
+  /// Calls a function with the frame that `output` has written. The frame stays in place until the next `output`, so DMA can send it.
   mutating func withFrame<Result>(_ use: (Span<UInt8>) -> Result) -> Result { use(frame.wire) }
 
   // MARK: - Time
@@ -219,7 +219,7 @@ struct Line: ~Copyable {
     session.update(now)
   }
 
-  /// The milliseconds until the next call of `output` or `run`; `never` if there is nothing to do until bytes arrive.
+  /// Returns the milliseconds until the next call of `output` or `run`; `never` if no timer runs.
   mutating func deadline(now: Moment) -> UInt32 {
     var least = Self.never
     if session.owesFrame() {
@@ -231,7 +231,7 @@ struct Line: ~Copyable {
 
   // MARK: - The medium
 
-  /// The line is gone, for example unplugged.
+  /// Handles the loss of the line, for example an unplugged cable.
   mutating func lose(now: Moment) {
     guard !session.isGone else { return }
     runCount = 0
@@ -240,7 +240,7 @@ struct Line: ~Copyable {
     session.lose(now)
   }
 
-  /// The line is back.
+  /// Handles the return of the line.
   mutating func comeBack(now: Moment) {
     if session.isGone { session.comeBack(now) }
   }

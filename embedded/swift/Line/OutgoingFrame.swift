@@ -1,9 +1,9 @@
-/// The frame to send. Its body begins behind room for what precedes it on the wire: a zero, and the codes of COBS or a sync word and a header.
+/// The frame to send. There is free space before its body, for a zero and the codes of COBS, or for a sync word and a header.
 struct OutgoingFrame: ~Copyable {
   private var memory: Sizes.Outgoing = .init(repeating: 0)
-  /// The end of the body.
+  /// The index after the body.
   private var end = 0
-  /// The beginning of the frame, and its length on the wire.
+  /// The index of the first byte on the wire, and the length on the wire.
   private var wireStart: UInt16 = 0
   private var wireLength: UInt16 = 0
 
@@ -11,7 +11,7 @@ struct OutgoingFrame: ~Copyable {
 
   var wireCount: Int { Int(wireLength) }
 
-  /// The frame as it is on the wire.
+  /// The bytes on the wire.
   var wire: Span<UInt8> {
     @_lifetime(borrow self)
     get { memory.span.extracting(Int(wireStart)..<Int(wireStart) &+ wireCount) }
@@ -54,7 +54,7 @@ struct OutgoingFrame: ~Copyable {
     append(UInt8(truncatingIfNeeded: run))
   }
 
-  /// Appends the check, whose state is `seal` behind the session's name or that of the beginning.
+  /// Appends the check. `seal` is the state of a checksum over the name of the session, or the initial state.
   private mutating func appendCheck(_ seal: UInt32) {
     var checksum = Checksum(state: kind.isSealed ? seal : 0xFFFF_FFFF)
     checksum.add(memory.span.extracting(Self.lead..<end))
@@ -63,8 +63,8 @@ struct OutgoingFrame: ~Copyable {
 
   // MARK: - The wire
 
-  /// Makes a frame without correction of the body.
-  /// - Parameter needsZero: a zero must precede it (section 1).
+  /// Makes a frame without correction from the body.
+  /// - Parameter needsZero: whether a zero must precede the frame (section 1).
   mutating func stuff(seal: UInt32, needsZero: Bool) {
     appendCheck(seal)
     let count = count
@@ -80,7 +80,7 @@ struct OutgoingFrame: ~Copyable {
     setWire(start, stop)
   }
 
-  /// Makes a frame with correction of the body.
+  /// Makes a frame with correction from the body.
   mutating func protect(_ strength: Strength, sync: UInt32, seal: UInt32) {
     appendCheck(seal)
     let count = count

@@ -1,4 +1,4 @@
-/// Frames that an end owes its peer. It is no `OptionSet`, because that can be made of an array, which allocates memory.
+/// The frames that an end owes the peer. It is not an `OptionSet`, whose array literals allocate memory.
 struct Owed {
   private(set) var bits: UInt8
 
@@ -10,10 +10,10 @@ struct Owed {
   static var acknowledgement: Owed { Owed(bits: 16) }
   static var noise: Owed { Owed(bits: 32) }
   static var poll: Owed { Owed(bits: 64) }
-  /// A HELLO that answers an OPEN, so that a copy follows it.
+  /// A HELLO that answers an OPEN, and its copy.
   static var helloAndCopy: Owed { Owed(bits: 2 | 128) }
   static var copyOfHello: Owed { Owed(bits: 128) }
-  /// The frames that remain when a session is over.
+  /// The frames that are still owed after the end of a session.
   static var withoutSession: Owed { Owed(bits: 1 | 2 | 128) }
 
   var isEmpty: Bool { bits == 0 }

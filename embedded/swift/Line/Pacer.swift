@@ -1,11 +1,11 @@
-/// The pace of a line of a known rate: what was handed to the driver occupies the wire for a time (section 6).
+/// The pace of a line with a known rate: bytes that were handed to the driver occupy the line for a time (section 6).
 struct Pacer {
-  /// The time of a byte in 1/65,536 ms; 0 if the driver sets the pace.
+  /// The time of a byte in units of 1/65,536 ms; 0 if the driver sets the pace.
   private var byteTime: UInt32 = 0
-  /// When the line has sent all that it was given, and the part of a millisecond beyond that.
+  /// The time at which the line has sent everything, and the fraction of a millisecond beyond that.
   private var end = Moment(milliseconds: 0)
   private var part: UInt16 = 0
-  /// A zero must precede the next frame (section 1).
+  /// Whether a zero must precede the next frame (section 1).
   private var needsZero = false
 
   mutating func start(baud: UInt32, _ now: Moment) {
@@ -17,34 +17,34 @@ struct Pacer {
 
   var isPaced: Bool { byteTime != 0 }
 
-  /// The time of so many bytes, rounded up; 0 if the driver sets the pace.
+  /// Returns the milliseconds of this many bytes, rounded up; 0 if the driver sets the pace.
   func time(of count: Int) -> UInt32 { (UInt32(truncatingIfNeeded: count) &* byteTime &+ 0xFFFF) >> 16 }
 
-  /// When the wire is free.
+  /// Returns the time at which the line is free.
   func wire(_ now: Moment) -> Moment { end.isDue(at: now) ? now : end }
 
   // MARK: - Zeros between frames
 
-  /// A silence after which a zero must precede a frame.
+  /// The milliseconds of silence after which a zero must precede a frame.
   private static var quiet: UInt32 { 50 }
 
-  /// Notes a silence now, because the clock may wrap before the next frame.
+  /// Checks for a silence now, because the clock may wrap before the next frame.
   mutating func noteSilence(_ now: Moment) {
     if (end + Self.quiet).isDue(at: now) { needsZero = true }
   }
 
-  /// Whether a zero must precede a frame that is handed over now. It is counted as sent.
+  /// Whether a zero must precede a frame that is handed to the driver now. The zero counts as sent.
   mutating func takeZero(_ now: Moment) -> Bool {
     defer { needsZero = false }
     return needsZero || now - end >= Self.quiet
   }
 
-  /// A frame without a zero at its end is handed over.
+  /// Notes that a frame without a zero at its end was handed to the driver.
   mutating func oweZero() {
     needsZero = true
   }
 
-  // MARK: - Occupation
+  // MARK: - Bytes on the line
 
   /// Counts bytes that are handed to the driver.
   mutating func occupy(_ count: Int, _ now: Moment) {
@@ -57,7 +57,7 @@ struct Pacer {
     part = UInt16(truncatingIfNeeded: time)
   }
 
-  /// The line was lost and is back: what was handed over before is gone.
+  /// Forgets the bytes that were handed to the driver before the line was lost.
   mutating func comeBack(_ now: Moment) {
     end = now
     needsZero = true

@@ -1,4 +1,5 @@
-/// Units that have arrived: from `read` (not read) by `next` (missing) to `high` (nothing has arrived from there on).
+/// The units that have arrived. `read` is the first unread unit, `next` the first missing one, and `high` is after the last that has
+/// arrived.
 struct ReceiveWindow: ~Copyable {
   private(set) var read = UnitNumber(0)
   private(set) var next = UnitNumber(0)
@@ -7,7 +8,7 @@ struct ReceiveWindow: ~Copyable {
   private(set) var edge = UnitNumber(0)
   private var end = UnitNumber(0)
   private(set) var hasEnd = false
-  /// Bytes of the first unit that were read.
+  /// The number of bytes of the first unit that were read.
   private var offset: UInt8 = 0
   private var slots: Sizes.ReceiveUnits<Slot> = .init(repeating: Slot())
   private var bytes: Sizes.ReceiveUnits<InlineArray<16, UInt8>> = .init(repeating: .init(repeating: 0))
@@ -26,20 +27,20 @@ struct ReceiveWindow: ~Copyable {
 
   // MARK: - Arrivals
 
-  /// Whether all of the peer's stream has arrived.
+  /// Whether the whole stream of the peer has arrived.
   var isComplete: Bool { hasEnd && end == next }
-  /// Whether all of it has been read.
+  /// Whether the whole stream of the peer was read.
   var isRead: Bool { isComplete && read == next }
   var hasGap: Bool { high != next }
 
-  /// Whether DATA from `number` to `stop` is within the window and the end.
+  /// Whether DATA from `number` up to `stop` is within the window and the stream.
   mutating func accepts(_ number: UnitNumber, to stop: UnitNumber, isLast: Bool) -> Bool {
     if stop.ahead(of: edge) > 0 || number.ahead(of: next) < -Unit.largestWindow { return false }
     if hasEnd { return isLast ? stop == end : stop.ahead(of: end) <= 0 }
     return !isLast || stop.ahead(of: high) >= 0
   }
 
-  /// Keeps the units of a frame's payload that are not here yet.
+  /// Stores the units of a payload that have not arrived before.
   /// - Returns: whether there was one.
   mutating func keep(_ frame: Span<UInt8>, from start: Int, _ number: UnitNumber, to stop: UnitNumber) -> Bool {
     if stop.ahead(of: high) > 0 { high = stop }
@@ -66,7 +67,7 @@ struct ReceiveWindow: ~Copyable {
     end = stop
   }
 
-  /// Moves `next` over what has arrived.
+  /// Moves `next` over the units that have arrived.
   mutating func deliver() {
     while next != high, slots[Self.index(next)].hasArrived { next = next + 1 }
   }
@@ -89,7 +90,7 @@ struct ReceiveWindow: ~Copyable {
     return copied
   }
 
-  /// Drops all that has arrived in order.
+  /// Drops all units that have arrived in order.
   mutating func drop() {
     while read != next {
       slots[Self.index(read)] = Slot()
@@ -98,7 +99,7 @@ struct ReceiveWindow: ~Copyable {
     offset = 0
   }
 
-  /// Frees units that are read, and empty ones.
+  /// Frees the units that were read, and empty ones.
   mutating func free() {
     while read != next, Int(offset) >= slots[Self.index(read)].length {
       slots[Self.index(read)] = Slot()
@@ -109,14 +110,14 @@ struct ReceiveWindow: ~Copyable {
 
   // MARK: - The window
 
-  /// Whether a new window must be offered.
+  /// Whether the window must be sent again, because it has grown.
   var owesWindow: Bool {
     let left = edge.ahead(of: next)
     let more = (read + Sizes.receiveUnits).ahead(of: edge)
     return !hasEnd && left < Sizes.receiveUnits / 2 && more >= Sizes.receiveUnits / 4
   }
 
-  /// Writes next, window and runs of an acknowledgement, which are a new offer.
+  /// Writes the fields of an acknowledgement: next, window and runs.
   mutating func report(to frame: inout OutgoingFrame) {
     edge = read + Sizes.receiveUnits
     frame.append(next.value)
@@ -136,7 +137,7 @@ struct ReceiveWindow: ~Copyable {
     }
   }
 
-  /// The run of units from a number on that have arrived, or that have not.
+  /// Returns the length of the run of units from a number on that have all arrived, or are all missing.
   @inline(never)
   private mutating func run(_ start: UnitNumber, hasArrived: Bool) -> Int {
     var number = start

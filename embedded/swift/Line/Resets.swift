@@ -1,10 +1,10 @@
-/// RESETs that are owed. If more wait than there is room for, the first are sent (section 10).
+/// The RESETs to send. If there are too many, the first ones are kept (section 10).
 struct Resets {
   private var count: UInt8 = 0
   private var reasons: InlineArray<2, UInt8> = .init(repeating: 0)
   private var sessions: InlineArray<2, UInt32> = .init(repeating: 0)
 
-  /// Returns whether there was room.
+  /// Adds a RESET. Returns whether there was room.
   mutating func add(_ session: UInt32, _ reason: EndReason) -> Bool {
     guard count < 2 else { return false }
     sessions[Int(count)] = session
@@ -15,7 +15,7 @@ struct Resets {
 
   var isEmpty: Bool { count == 0 }
 
-  /// Takes the first.
+  /// Removes the first RESET, and returns it.
   mutating func take() -> (session: UInt32, reason: UInt8) {
     defer {
       sessions[0] = sessions[1]

@@ -1,8 +1,8 @@
-/// The round trip, as answers to POLL tell it (section 6, r).
+/// The round-trip time, as measured by POLL and ANSWER (section 6, r).
 struct RoundTrip {
-  /// A POLL whose ANSWER is awaited.
+  /// A POLL that was not answered yet.
   struct Question {
-    /// When its last byte was on the wire.
+    /// The time at which its last byte left.
     var sent = Moment(milliseconds: 0)
     /// The order of its transmission (section 5).
     var order: UInt16 = 0
@@ -16,7 +16,7 @@ struct RoundTrip {
   private(set) var token: UInt8 = 0
   private var questions: InlineArray<4, Question> = .init(repeating: Question())
 
-  /// A session begins: the trip is assumed.
+  /// Begins a session with an assumed round-trip time.
   mutating func begin(pacer: Pacer) {
     for index in 0..<4 { questions[index].isWaiting = false }
     let longest = 60 &+ pacer.time(of: Sizes.run &+ 1)
@@ -24,7 +24,7 @@ struct RoundTrip {
     trip = UInt16(truncatingIfNeeded: pacer.isPaced && longest < 300 ? longest : 300)
   }
 
-  /// Notes a POLL of this order, and returns its token.
+  /// Notes a POLL with this order, and returns its token.
   mutating func ask(order: UInt16) -> UInt8 {
     token &+= 1
     questions[Int(token & 3)] = Question(
@@ -32,14 +32,14 @@ struct RoundTrip {
     return token
   }
 
-  /// The latest POLL ends on the wire at this time.
+  /// Notes the time at which the latest POLL leaves the line.
   mutating func noteSent(_ moment: Moment) {
     questions[Int(token & 3)].sent = moment
   }
 
-  /// Takes the answer to a POLL.
-  /// - Parameter delay: how long the answer waited, in halves of a millisecond; 255 for longer.
-  /// - Returns: the order of the POLL; `nil` if it is not awaited.
+  /// Processes the answer to a POLL.
+  /// - Parameter delay: the time that the answer waited, in units of 0.5 ms; 255 for more.
+  /// - Returns: the order of the POLL; `nil` if the POLL is not known.
   mutating func takeAnswer(_ token: UInt8, delay: UInt8, pacer: Pacer, _ now: Moment) -> UInt16? {
     let question = questions[Int(token & 3)]
     guard question.isWaiting, question.token == token else { return nil }

@@ -1,11 +1,11 @@
-/// The runs of an acknowledgement: units that are missing and that have arrived, in turns (section 4).
+/// The runs of an acknowledgement: alternately missing units and units that have arrived (section 4).
 enum Runs {
-  /// Bytes of the longest list.
+  /// The longest list in bytes.
   static var longestList: Int { 32 }
 
   static func size(_ run: Int) -> Int { run < 128 ? 1 : 2 }
 
-  /// Reads the run at a place, and moves the place behind it. The list is well-formed.
+  /// Reads the run at an index, and moves the index after it. The list must be well-formed.
   static func next(in frame: Span<UInt8>, at index: inout Int) -> Int {
     var run = Int(frame[index])
     index &+= 1
@@ -16,7 +16,7 @@ enum Runs {
     return run
   }
 
-  /// The units of all runs from a place to the frame's end; `nil` if the list is malformed.
+  /// Returns the units of all runs from an index to the end of the frame; `nil` if the list is malformed.
   @inline(never)
   static func length(in frame: Span<UInt8>, from start: Int) -> Int? {
     guard frame.count &- start <= longestList else { return nil }

@@ -1,34 +1,34 @@
-/// Units to send: from `first` (not acknowledged) by `sent` (not sent) to `end` (not written).
+/// The units to send. `first` is the first unacknowledged unit, `sent` the first unsent one, and `end` is after the last that was written.
 struct SendWindow: ~Copyable {
   private(set) var first = UnitNumber(0)
   private(set) var sent = UnitNumber(0)
   private(set) var end = UnitNumber(0)
-  /// The end of the window that the peer told.
+  /// The end of the window that the peer has announced.
   private var edge = UnitNumber(0)
   /// The order of the next transmission (section 5).
   private var order: UInt16 = 0
-  /// Bytes of the payload of the next frames, and acknowledgements without a loss.
+  /// The payload of the next frames in bytes, and the number of acknowledgements without a loss.
   private var payload: UInt16 = 0
   private var streak: UInt8 = 0
-  /// The window is assumed until the first acknowledgement (section 3).
+  /// Whether the window is the initial one, because there was no acknowledgement yet (section 3).
   private var isAssumed = false
   private(set) var isFinishing = false
-  /// The last unit is known to be the last.
+  /// Whether the last unit ends the stream.
   private(set) var hasLast = false
   private var slots: Sizes.SendUnits<Slot> = .init(repeating: Slot())
   private var orders: Sizes.SendUnits<UInt16> = .init(repeating: 0)
   private var bytes: Sizes.SendUnits<InlineArray<16, UInt8>> = .init(repeating: .init(repeating: 0))
 
-  /// The window that a dialer assumes.
+  /// The initial window of a dialer in units.
   private static var firstWindow: Int { 256 }
 
-  /// An end begins.
+  /// Starts the end.
   mutating func start() {
     begin()
     order = 0
   }
 
-  /// A session begins.
+  /// Begins a session.
   mutating func begin() {
     first = UnitNumber(0)
     sent = first
@@ -41,7 +41,7 @@ struct SendWindow: ~Copyable {
     payload = 64
   }
 
-  /// A session is over.
+  /// Ends a session.
   mutating func endSession() {
     first = end
     sent = end
@@ -67,7 +67,7 @@ struct SendWindow: ~Copyable {
     return written
   }
 
-  /// Whether the last unit was never sent and has room. Otherwise a new one is added if the window has room for it.
+  /// Whether the last unit was not sent and has room. Otherwise a new one is added, if the window has room for it.
   private mutating func hasOpenUnit() -> Bool {
     if end != sent, slots[Self.index(end - 1)].length < Unit.size { return true }
     return addUnit()
@@ -80,23 +80,23 @@ struct SendWindow: ~Copyable {
     return true
   }
 
-  /// How many bytes `write` would take.
+  /// Returns how many bytes `write` would take.
   mutating func room() -> Int {
     if isFinishing { return 0 }
     let rest = end == sent ? 0 : Unit.size &- slots[Self.index(end - 1)].length
     return Unit.size &* (Sizes.sendUnits &- end.count(from: first)) &+ rest
   }
 
-  /// About how many bytes were written and not sent yet.
+  /// The number of bytes that were written and not sent, rounded up to units.
   var unsent: Int { Unit.size &* end.count(from: sent) }
 
-  /// The stream ends behind what was written.
+  /// Ends the stream after the written bytes.
   mutating func finish() {
     isFinishing = true
     addLast()
   }
 
-  /// Marks the last unit, which is an empty one if all were sent.
+  /// Marks the last unit as the end. If all units were sent, that is a new, empty one.
   private mutating func addLast() {
     guard isFinishing, !hasLast, end != sent || addUnit() else { return }
     hasLast = true
@@ -104,7 +104,7 @@ struct SendWindow: ~Copyable {
 
   // MARK: - State
 
-  /// Whether sent units are not acknowledged.
+  /// Whether some sent units are not acknowledged.
   var isUnacknowledged: Bool { first != sent }
   var isDone: Bool { hasLast && first == end }
   var isAllSent: Bool { sent.ahead(of: end) >= 0 }
@@ -114,16 +114,16 @@ struct SendWindow: ~Copyable {
     end.count(from: first) == 1 && sent == end && slots[Self.index(first)].length == 0
   }
 
-  /// Whether the window is closed: units wait, and none may be sent.
+  /// Whether the window of the peer is full: units wait, and none may be sent.
   mutating func isClosed() -> Bool { !isUnacknowledged && end != first && sendable() == 0 }
 
-  /// Units from `first` on that the window allows to send.
+  /// Returns the number of units from `first` on that the window allows.
   private mutating func sendable() -> Int {
     let window = edge.ahead(of: first)
     return window <= 0 ? 0 : min(window, end.count(from: first))
   }
 
-  /// The first unit to send, if there is one.
+  /// Returns the first unit to send; `nil` if there is none.
   mutating func firstToSend() -> UnitNumber? {
     var number = first
     let stop = first + sendable()
@@ -136,14 +136,14 @@ struct SendWindow: ~Copyable {
 
   // MARK: - Sending
 
-  /// Takes the order of a transmission.
+  /// Returns the order of a transmission.
   mutating func takeOrder() -> UInt16 {
     defer { order &+= 1 }
     return order
   }
 
   /// Writes units from a number on as a payload, and marks them as sent.
-  /// - Returns: whether they are the last.
+  /// - Returns: whether they end the stream.
   mutating func send(_ start: UnitNumber, peerPayload: UInt16, to frame: inout OutgoingFrame) -> Bool {
     let limit = first + sendable()
     let order = takeOrder()
@@ -166,17 +166,17 @@ struct SendWindow: ~Copyable {
 
   // MARK: - Acknowledgements
 
-  /// Whether an acknowledgement of units up to `next`, and of `beyond` more in runs, is of units that were sent.
+  /// Whether an acknowledgement of the units up to `next`, and of `beyond` more in runs, names only units that were sent.
   mutating func covers(_ next: UnitNumber, beyond: Int) -> Bool {
     next.count(from: first) &+ beyond <= sent.count(from: first)
   }
 
-  /// Takes an acknowledgement that `covers` has accepted.
+  /// Processes an acknowledgement that `covers` has accepted.
   /// - Parameters:
-  ///   - window: what it offers; `nil` on DATA.
-  ///   - poll: the order of the POLL that it answers.
-  ///   - runs: where the runs begin in the frame.
-  /// - Returns: whether a unit is acknowledged that was not before.
+  /// - window: the announced window; `nil` in DATA.
+  /// - poll: the order of the POLL that it answers.
+  /// - runs: the index of the runs in the frame.
+  /// - Returns: whether it acknowledges a new unit.
   mutating func acknowledge(
     _ next: UnitNumber, window: UInt16?, poll: UInt16?, _ frame: Span<UInt8>, runs: Int
   ) -> Bool {
@@ -201,7 +201,7 @@ struct SendWindow: ~Copyable {
     return isNew
   }
 
-  /// Marks units as acknowledged, and raises `latest` to their transmissions.
+  /// Marks units as acknowledged, and raises `latest` to their latest transmission.
   private mutating func mark(_ start: UnitNumber, _ count: Int, _ latest: inout UInt16?) -> Bool {
     var isNew = false
     var number = start
@@ -216,7 +216,7 @@ struct SendWindow: ~Copyable {
     return isNew
   }
 
-  /// Finds units that were sent before the latest transmission that arrived, and have not arrived: they are lost (section 5).
+  /// Finds lost units: those sent before the latest transmission that has arrived, and missing at the peer (section 5).
   private mutating func findLosses(before stop: UnitNumber, _ latest: UInt16) {
     var hasLosses = false
     var number = first
@@ -232,7 +232,7 @@ struct SendWindow: ~Copyable {
     adapt(hasLosses)
   }
 
-  /// Chooses larger frames after frames without a loss, and smaller ones after a loss.
+  /// Makes frames larger after acknowledgements without a loss, and smaller after a loss.
   private mutating func adapt(_ hasLosses: Bool) {
     if hasLosses {
       streak = 0
@@ -256,13 +256,13 @@ struct SendWindow: ~Copyable {
     }
   }
 
-  /// Takes the window that an OPEN offers.
+  /// Takes the window in an OPEN.
   mutating func open(_ window: UInt16) {
     edge = UnitNumber(UInt16(min(Int(window), Unit.largestWindow)))
     isAssumed = false
   }
 
-  /// The assumed window was larger than the first that was offered: what is beyond it was not taken (section 3).
+  /// Marks the units beyond the first announced window as lost, because the peer has not taken them (section 3).
   private mutating func reopenBeyondEdge() {
     var number = first
     while number != sent {

@@ -1,9 +1,9 @@
 extension Session {
-  /// Takes what may be a body and its check.
+  /// Processes a body with its check.
   /// - Parameters:
-  ///   - isCorrected: it came with correction.
-  ///   - isCopy: it came as a copy of HELLO or OPEN.
-  /// - Returns: false if it is not a frame.
+  /// - isCorrected: whether it came with correction.
+  /// - isCopy: whether it came as a copy of HELLO or OPEN.
+  /// - Returns: false if it is not a valid frame.
   mutating func take(_ bytes: Span<UInt8>, isCorrected: Bool, isCopy: Bool, _ now: Moment) -> Bool {
     let count = bytes.count &- 4
     guard count > 0 else { return false }
@@ -33,7 +33,7 @@ extension Session {
     return true
   }
 
-  /// Something of the session was received.
+  /// Notes that a frame of the session has arrived.
   @inline(never)
   private mutating func hear(_ kind: FrameKind, _ now: Moment) {
     state = .open
@@ -97,7 +97,7 @@ extension Session {
     }
   }
 
-  /// An OPEN at a listener begins a session (section 3, rule 5).
+  /// Accepts the OPEN of a dialer, and begins a session (section 3, rule 5).
   private mutating func accept(_ number: UInt32, _ frame: Span<UInt8>, _ now: Moment) {
     if state != .none { end(.replaced, told: .aborted) }
     begin(number, now)
@@ -109,13 +109,13 @@ extension Session {
     oweAcknowledgement()
   }
 
-  /// Takes the payload and the strengths of correction that a peer announces.
+  /// Reads the largest payload and the number of strengths that a peer announces.
   private mutating func takeLimits(_ frame: Span<UInt8>, at index: Int, optional: Int) {
     peerPayload = max(frame.number16(at: index), 64)
     peerCorrection = optional < frame.count ? min(frame[optional], 12) : 0
   }
 
-  /// Takes the streams that a peer announces: a dialer in OPEN, a listener in HELLO (section 13).
+  /// Reads the streams that a peer announces: a dialer in OPEN, a listener in HELLO (section 13).
   private mutating func takeStreams(_ frame: Span<UInt8>, at index: Int) {
     guard Sizes.streams > 0 else { return }
     streams = 0
@@ -125,7 +125,7 @@ extension Session {
     peerCredit = max(frame[index &+ 1], 1)
   }
 
-  // MARK: - The session's frames
+  // MARK: - Frames of the session
 
   private mutating func takeReset(_ frame: Span<UInt8>) {
     guard state != .none, frame.number32(at: 1) == session else { return }
@@ -173,7 +173,7 @@ extension Session {
     }
   }
 
-  /// Takes an acknowledgement whose runs are well-formed. Returns false if it is one of what was never sent: the session is over then
+  /// Processes an acknowledgement with well-formed runs. Returns false if it names units that were never sent, which ends the session
   /// (section 10).
   @inline(never)
   private mutating func takeAcknowledgement(

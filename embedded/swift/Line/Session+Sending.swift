@@ -1,20 +1,20 @@
 extension Session {
-  /// Whether DATA may be sent now, if there is any.
+  /// Whether new DATA may be sent now.
   private var mayData: Bool { isNamed && questions < Limit.questionsBeforeHold && !isHeld && !isGone }
 
   private mutating func dataToSend() -> UnitNumber? { mayData ? sending.firstToSend() : nil }
 
-  /// Whether a frame is to be sent.
+  /// Whether there is a frame to send.
   mutating func owesFrame() -> Bool { !isGone && (!owed.isEmpty || copy != .none || dataToSend() != nil) }
 
-  /// Whether an acknowledgement can go on DATA (section 4).
+  /// Whether an acknowledgement can be part of DATA (section 4).
   private mutating func acknowledgementFitsData() -> Bool {
     (owed.contains(.acknowledgement) || timers.isRunning(.acknowledgement)) && isConfirmed && !receiving.hasGap
       && !receiving.hasEnd && !receiving.owesWindow
   }
 
-  /// Writes the body of what is owed first (appendix A, order).
-  /// - Returns: false if nothing is.
+  /// Writes the body of the most urgent owed frame (appendix A, order).
+  /// - Returns: false if no frame is owed.
   mutating func putOwed(to frame: inout OutgoingFrame, _ now: Moment) -> Bool {
     frame.begin()
     let data = dataToSend()
@@ -106,7 +106,7 @@ extension Session {
     noise.noteData()
   }
 
-  /// An acknowledgement is handed to the driver.
+  /// Notes that an acknowledgement is handed to the driver.
   private mutating func noteAcknowledgement() {
     owed.remove(.acknowledgement)
     timers.stop(.acknowledgement)
@@ -115,7 +115,7 @@ extension Session {
     endIfFinished()
   }
 
-  /// Starts what a frame starts that is handed to the driver.
+  /// Starts the timers of a frame that is handed to the driver.
   mutating func noteHandedOver(_ kind: FrameKind, _ now: Moment) {
     if kind == .poll { roundTrip.noteSent(pacer.wire(now)) }
     if kind == .poll || kind == .open || kind.isData, !timers.isRunning(.question) { startQuestion(now) }
@@ -126,7 +126,7 @@ extension Session {
 
   // MARK: - Correction (section 7)
 
-  /// The correction with which the body of a frame is sent; `nil` for none.
+  /// Returns the strength for the body of a frame; `nil` for no correction.
   mutating func strength(for kind: FrameKind, _ count: Int) -> Strength? {
     guard isNamed, kind.isSealed || kind == .poll else { return nil }
     if kind == .poll, questions > 1, questions & 1 == 0 { return nil }
@@ -134,7 +134,7 @@ extension Session {
     return noise.strength(for: count &+ 4, isData: kind.isData, most: most)
   }
 
-  /// Takes the kind whose copy is to be sent now: that of a HELLO or OPEN before, if the peer may correct it.
+  /// Returns the HELLO or OPEN whose copy must be sent now, if the peer may support correction.
   mutating func takeCopy() -> FrameKind {
     let kind = copy
     copy = .none
@@ -142,7 +142,7 @@ extension Session {
     return knowsPeer && peerCorrection < 4 ? .none : kind
   }
 
-  /// Counts bytes that came, and how many of them were wrong.
+  /// Counts received bytes, and how many of them were wrong.
   mutating func countNoise(_ bytes: Int, wrong: Int) {
     if noise.count(bytes, wrong: wrong), peerCorrection > 0, isConfirmed { owed.insert(.noise) }
   }

@@ -1,7 +1,7 @@
 extension Session {
   // MARK: - Questions (section 6)
 
-  /// Starts the timer of a question that is handed over.
+  /// Starts the timer of a question that is handed to the driver.
   @inline(never)
   mutating func startQuestion(_ now: Moment) {
     let shift = questions > 1 ? min(UInt32(questions) &- 1, 5) : 0
@@ -12,7 +12,7 @@ extension Session {
     timers.start(.question, pacer.wire(now) + wait)
   }
 
-  /// Starts the timer over, or stops it if there is nothing to ask.
+  /// Restarts the question timer, or stops it if no question is needed.
   mutating func restartQuestion(_ now: Moment) {
     if sending.isUnacknowledged || isUnanswered {
       startQuestion(now)
@@ -21,7 +21,7 @@ extension Session {
     }
   }
 
-  /// A question is due: POLL, or OPEN until the session is confirmed.
+  /// Sends a question that is due: POLL, or OPEN until the session is confirmed.
   mutating func ask(_ now: Moment) {
     owed.insert(isOpening ? .open : .poll)
     timers.stop(.question)
@@ -32,7 +32,7 @@ extension Session {
 
   // MARK: - Timers
 
-  /// A timer of the session is due.
+  /// Handles a timer of the session that is due.
   mutating func fire(_ timer: Timers.Timer, _ now: Moment) {
     switch timer {
     case .acknowledgement: owed.insert(.acknowledgement)
@@ -44,14 +44,14 @@ extension Session {
     }
   }
 
-  /// Does what depends on the state and not on a timer that is due.
+  /// Updates what depends on the state and not on a timer.
   mutating func update(_ now: Moment) {
     if isLeaving { receiving.drop() }
     updateClosedWindow(now)
     updateClosing(now)
   }
 
-  /// POLL is due each second while the window is closed.
+  /// Sends a POLL each second while the window of the peer is full.
   private mutating func updateClosedWindow(_ now: Moment) {
     if !(isConfirmed && !isUnanswered && sending.isClosed()) {
       timers.stop(.closedWindow)
@@ -60,13 +60,13 @@ extension Session {
     }
   }
 
-  /// Closing (section 6): its second case is an empty last frame whose acknowledgement is missing.
+  /// Ends a session that is closing (section 6). In its second case, only the acknowledgement of an empty last frame is missing.
   private mutating func updateClosing(_ now: Moment) {
     guard isUnanswered, hasToldEnd, sending.hasLast, !timers.isRunning(.closing) else { return }
     if sending.waitsForEmptyLast() { timers.start(.closing, now + Limit.closing) }
   }
 
-  /// The closing time is over.
+  /// Ends the session, because the closing time is over.
   private mutating func close(_ now: Moment) {
     if receiving.isComplete, sending.isDone {
       timers.start(.closing, now + Limit.closing)

@@ -1,6 +1,6 @@
 /// The state of an end and of its session: sections 2 to 6, 8 and 10 of docs/wire-protocol.md.
 ///
-/// It takes bodies of frames, and writes those that are to be sent. Functions are `mutating` because a call that only reads might copy
+/// It processes bodies of received frames, and writes bodies to send. Functions are `mutating` because a call that only reads might copy
 /// its windows.
 struct Session: ~Copyable {
   enum Role: UInt8 {
@@ -19,41 +19,41 @@ struct Session: ~Copyable {
   private(set) var role = Role.listening
   var state = State.none
   var owed = Owed.none
-  /// Why the last session is over.
+  /// The reason for the end of the last session.
   var reason = EndReason.finished
-  /// How many sessions began, modulo 256.
+  /// The number of sessions that began, modulo 256.
   var sessions: UInt8 = 0
-  /// The line is lost.
+  /// Whether the line is lost.
   var isGone = false
-  /// The frame whose copy follows it: HELLO or OPEN.
+  /// The frame whose copy must follow: HELLO or OPEN.
   var copy = FrameKind.none
-  /// Questions since something of the session was received.
+  /// The number of questions since the latest received frame of the session.
   var questions: UInt8 = 0
-  /// A question waits for something of the session.
+  /// Whether a question was not answered yet.
   var isUnanswered = false
-  /// No DATA is sent before something is received.
+  /// Whether DATA waits until something is received.
   var isHeld = false
-  /// The owner wants nothing more.
+  /// Whether the owner has closed the session.
   var isLeaving = false
-  /// The POLL to answer, and when it arrived.
+  /// The POLL to answer, and the time of its arrival.
   var pollToken: UInt8 = 0
   var pollTime = Moment(milliseconds: 0)
-  /// The last acknowledgement told that all has arrived.
+  /// Whether the last acknowledgement covered the whole stream.
   var hasToldEnd = false
-  /// DATA since the last acknowledgement.
+  /// The number of DATA frames since the last acknowledgement.
   var dataFrames: UInt8 = 0
-  /// The limits that the peer announced.
+  /// The limits that the peer has announced.
   var peerCorrection: UInt8 = 0
   var peerPayload: UInt16 = 0
-  /// The streams of the session, 0 if it is one stream of bytes, and what the peer takes of each at first in units of 64 bytes.
+  /// The streams of the session, 0 if it has only one, and the initial credit of the peer for each in units of 64 bytes.
   var streams: UInt8 = 0
   var peerCredit: UInt8 = 0
 
   var session: UInt32 = 0
   var incarnation: UInt32 = 0
-  /// The state of a checksum behind session and incarnation.
+  /// The state of a checksum over session and incarnation.
   var seal: UInt32 = 0
-  /// The check of the last frame: a copy of it is ignored.
+  /// The check of the latest frame. A copy of that frame is ignored.
   var lastCheck: UInt32 = 0
   var resets = Resets()
   var timers = Timers()
@@ -64,8 +64,8 @@ struct Session: ~Copyable {
   var receiving = ReceiveWindow()
   var sending = SendWindow()
 
-  /// Begins.
-  /// - Parameter random: a listener's incarnation: another number at each start of the program, not 0 (section 2).
+  /// Starts the end.
+  /// - Parameter random: the incarnation of a listener, a new number at each start of the program, not 0 (section 2).
   mutating func start(_ role: Role, random: UInt32, baud: UInt32, now: Moment) {
     self.role = role
     pacer.start(baud: baud, now)
@@ -96,7 +96,7 @@ struct Session: ~Copyable {
     owed = role == .dialing ? .none : .hello
   }
 
-  /// Values of sections 2, 3 and 6, in milliseconds.
+  /// The limits of sections 2, 3 and 6. Times are in milliseconds.
   enum Limit {
     static var acknowledgementDelay: UInt32 { 10 }
     static var question: UInt32 { 1000 }
@@ -110,7 +110,7 @@ struct Session: ~Copyable {
     static var closing: UInt32 { 5000 }
     static var grace: UInt32 { 30_000 }
     static var longFrame: UInt32 { 30 }
-    /// Questions without an answer from which on DATA waits.
+    /// The number of unanswered questions from which on no DATA is sent.
     static var questionsBeforeHold: UInt8 { 2 }
   }
 
@@ -121,9 +121,9 @@ struct Session: ~Copyable {
   /// Whether the seal of the session is known.
   var isNamed: Bool { state == .opening || state == .open }
 
-  // MARK: - Beginning and end (section 3)
+  // MARK: - Begin and end of a session (section 3)
 
-  /// Sets the name of the session, for the seal and the sync word.
+  /// Sets the session and incarnation for the seal and the sync word.
   mutating func setSeal() {
     var checksum = Checksum()
     checksum.add(session)
@@ -131,7 +131,7 @@ struct Session: ~Copyable {
     seal = checksum.state
   }
 
-  /// Everything but the name of a new session.
+  /// Begins a session, except for its seal.
   mutating func begin(_ session: UInt32, _ now: Moment) {
     self.session = session
     sessions &+= 1
@@ -147,7 +147,7 @@ struct Session: ~Copyable {
     noise.begin(isPaced: pacer.isPaced, now)
   }
 
-  /// A dialer begins a session with a random number. Returns false if there is one.
+  /// Begins a session of a dialer with a random number. Returns false if there is a session.
   mutating func open(random: UInt32, _ now: Moment) -> Bool {
     guard role == .dialing, state == .none else { return false }
     begin(random, now)
@@ -157,8 +157,8 @@ struct Session: ~Copyable {
     return true
   }
 
-  /// The session is over.
-  /// - Parameter told: what a later POLL of it gets as reason.
+  /// Ends the session.
+  /// - Parameter told: the reason in the answer to a later POLL of this session.
   @inline(never)
   mutating func end(_ reason: EndReason, told: EndReason) {
     ended.add(session, told)
@@ -172,7 +172,7 @@ struct Session: ~Copyable {
     if role == .dialing, reason == .silence || reason == .gone { incarnation = 0 }
   }
 
-  /// The session is over, and the peer is told.
+  /// Ends the session with a RESET.
   mutating func endWithReset(_ reason: EndReason) {
     oweReset(session, reason)
     end(reason, told: reason)
@@ -186,7 +186,7 @@ struct Session: ~Copyable {
     if resets.add(session, reason) { owed.insert(.reset) }
   }
 
-  // MARK: - What an owner does
+  // MARK: - Functions for the owner
 
   mutating func write(_ bytes: Span<UInt8>) -> Int { state == .none ? 0 : sending.write(bytes) }
 
@@ -199,7 +199,7 @@ struct Session: ~Copyable {
     return count
   }
 
-  /// Frees an empty last unit.
+  /// Frees the empty last unit.
   mutating func settleReading() {
     receiving.free()
     oweWindow()

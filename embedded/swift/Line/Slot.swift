@@ -1,8 +1,8 @@
-/// The state of a unit in a window: its length and three flags in a byte.
+/// The state of a unit in a window: its length and three flags, in one byte.
 struct Slot {
   private var bits: UInt8 = 0
 
-  /// A unit that has arrived.
+  /// Returns the state of a unit that has arrived.
   static func arrived(length: Int) -> Slot { Slot(bits: 0x80 | UInt8(truncatingIfNeeded: length)) }
 
   init() {}
@@ -16,7 +16,7 @@ struct Slot {
   var hasArrived: Bool { bits & 0x80 != 0 }
   var isOnTheWay: Bool { bits & 0x20 != 0 }
   var isAcknowledged: Bool { bits & 0x40 != 0 }
-  /// Neither on the way nor acknowledged.
+  /// Whether the unit is neither in flight nor acknowledged.
   var isToSend: Bool { bits & 0x60 == 0 }
 
   mutating func extend(by count: Int) { bits &+= UInt8(truncatingIfNeeded: count) }

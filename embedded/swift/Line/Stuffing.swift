@@ -1,6 +1,6 @@
-/// Consistent Overhead Byte Stuffing in place (section 1): a frame has no zero, so that a zero ends it.
+/// Consistent Overhead Byte Stuffing in place (section 1). A stuffed frame has no zeros, so a zero marks its end.
 enum Stuffing {
-  /// Decodes bytes without a zero. Returns their length; `nil` if they are no result of the encoder.
+  /// Decodes bytes without a zero. Returns the new length; `nil` if the bytes are not valid.
   static func decode(_ bytes: inout MutableSpan<UInt8>, count: Int) -> Int? {
     var from = 0
     var to = 0
@@ -21,8 +21,8 @@ enum Stuffing {
     return to
   }
 
-  /// Encodes `count` bytes from `start` on. The result begins 1 + `count` / 254 bytes before them.
-  /// - Returns: where it ends.
+  /// Encodes `count` bytes from `start` on. The result begins 1 + `count` / 254 bytes before `start`.
+  /// - Returns: the index after the result.
   static func encode(_ bytes: inout MutableSpan<UInt8>, from start: Int, count: Int) -> Int {
     var code = start &- 1 &- count / 254
     var to = code &+ 1

@@ -1,4 +1,4 @@
-/// The timers of an end (section 6). A timer that does not run has no bit in `running`.
+/// The timers of an end (section 6). The bit of a timer in `running` is set while it runs.
 struct Timers {
   enum Timer: UInt8 {
     case acknowledgement
@@ -38,7 +38,7 @@ struct Timers {
     running &= 1 << UInt16(Timer.partialFrame.rawValue)
   }
 
-  /// Stops the first timer from a number on whose time has come, and returns it.
+  /// Stops the first due timer from a number on, and returns it.
   mutating func takeDue(from number: UInt8, at now: Moment) -> Timer? {
     for number in number..<UInt8(Self.count) {
       guard let timer = Timer(rawValue: number), isRunning(timer), times[Int(number)].isDue(at: now) else { continue }
@@ -48,7 +48,7 @@ struct Timers {
     return nil
   }
 
-  /// The time until the first timer is due, if that is less than another time.
+  /// Returns the milliseconds until the first timer is due, at most `time`.
   mutating func firstDue(before time: UInt32, at now: Moment) -> UInt32 {
     var least = time
     for number in 0..<Self.count where running >> UInt16(number) & 1 != 0 {

@@ -12,9 +12,9 @@ struct UnitNumber: Equatable {
 
   static func - (number: UnitNumber, count: Int) -> UnitNumber { number + (0 &- count) }
 
-  /// How many units lie from an earlier number to this one.
+  /// Returns the number of units from an earlier number to this one.
   func count(from earlier: UnitNumber) -> Int { Int(value &- earlier.value) }
 
-  /// How far this number is ahead of another; negative if it is behind.
+  /// Returns how far this number is ahead of another; negative if it is behind.
   func ahead(of other: UnitNumber) -> Int { Unit.distance(from: other.value, to: value) }
 }

@@ -1,21 +1,21 @@
-/// The line as the requests write to it: as one stream of bytes, or in pieces of streams (section 13 of docs/wire-protocol.md).
+/// The output of all requests on a line: one stream of bytes, or pieces of several streams (section 13 of docs/wire-protocol.md).
 struct Channel: ~Copyable {
   var line = Line()
-  /// Streams of the session; 0 if it is one stream of bytes.
+  /// The number of streams of the session; 0 if it has only one.
   var streams: UInt8 = 0
-  /// The request that waits for room on the line: others do not write. ``nobody`` if none does.
+  /// The request that waits for room on the line. Others do not write meanwhile. ``nobody`` if none waits.
   var waits: UInt8 = 0
-  /// The head of an answer is counted, and not written.
+  /// Whether the head of an answer is only counted, and not written.
   var isCounting = false
   var counted: UInt8 = 0
 
   static var nobody: UInt8 { 255 }
-  /// Bytes that wait on the line before the kit's own pieces do, so that streams take turns.
+  /// The bytes that may wait on the line before requests stop writing content, so that streams take turns.
   private static var mostUnsent: Int { Sizes.payload }
 
   var isMultiplexed: Bool { Sizes.streams > 0 && streams > 0 }
 
-  /// Whether a request may write more of its body in this turn.
+  /// Whether a request may write more of its content in this turn.
   mutating func hasTurn() -> Bool { !isMultiplexed || line.unsent < Self.mostUnsent }
 
   @inline(never)

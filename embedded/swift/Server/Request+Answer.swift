@@ -1,21 +1,21 @@
 extension Request {
-  /// The largest head of an answer without the service's type and fields, and those.
+  /// The largest head of an answer in bytes, without the type and fields of the service, and the largest size of those.
   private static var fixedHead: Int { 80 }
   private static var answerFields: Int { 128 }
-  /// With "100 Continue" in units.
+  /// The room for a head and "100 Continue", with a margin for units.
   private static var headRoom: Int { fixedHead + answerFields + 32 }
   private static var pieceHead: Int { 2 }
   private static var mostPiece: Int { 255 }
-  /// The kit's own pieces.
+  /// The size of a piece of static content.
   private static var contentPiece: Int { (Sizes.payload > 126 ? 254 : 126) - pieceHead }
-  /// A chunk has this around its bytes at most, and at most so many bytes. The last has no bytes.
+  /// The most bytes around the content of a chunk, and the most bytes of that content. The last chunk has no content.
   private static var chunkLines: Int { 8 }
   private static var mostChunk: Int { 0xFFF }
   private static var lastChunk: Int { 5 }
 
   // MARK: - Room
 
-  /// How many bytes can be written at once.
+  /// Returns how many bytes can be written at once.
   @inline(never)
   mutating func lineRoom(_ channel: inout Channel) -> Int {
     let room = channel.line.room()
@@ -26,7 +26,7 @@ extension Request {
     return min(min(room &- Self.pieceHead, Int(credit)), Self.mostPiece)
   }
 
-  /// Whether the largest head of an answer can be written. If only the line has no room, others wait until this one has written.
+  /// Whether the largest head of an answer can be written. If only the line has no room, the others wait until this request has written.
   @inline(never)
   mutating func isRoomy(_ channel: inout Channel) -> Bool {
     if lineRoom(&channel) >= Self.headRoom { return true }
@@ -36,7 +36,7 @@ extension Request {
     return false
   }
 
-  /// How many bytes of the answer's body `send` would take.
+  /// Returns how many bytes of the answer's body `send` would take.
   @inline(never)
   mutating func room(_ channel: inout Channel) -> Int {
     let room = lineRoom(&channel)
@@ -48,7 +48,7 @@ extension Request {
     }
   }
 
-  /// The next bytes that are written are a piece of the request's stream. The room was checked.
+  /// Starts a piece of the request's stream for the next written bytes. The caller has checked the room.
   @inline(never)
   mutating func beginPiece(_ count: Int, _ channel: inout Channel) {
     guard channel.isMultiplexed, count > 0 else { return }
@@ -111,7 +111,7 @@ extension Request {
 
   // MARK: - The body
 
-  /// The kit sends the body by itself, from where it is.
+  /// Sends a static body, from its place in memory.
   mutating func sendBySelf(_ bytes: UnsafePointer<UInt8>) {
     content = bytes
     if answer == .known { answer = .content }
@@ -137,7 +137,7 @@ extension Request {
     return count
   }
 
-  /// The answer of unknown length is complete. Returns false if there is no room for its end yet.
+  /// Ends an answer of unknown length. Returns false if there is no room for its end yet.
   mutating func end(_ channel: inout Channel) -> Bool {
     if answer == .chunked, !flags.hasNoBody {
       guard lineRoom(&channel) >= Self.lastChunk else { return false }
@@ -148,7 +148,7 @@ extension Request {
     return answer == .answered
   }
 
-  /// Sends bytes of an answer that the kit sends by itself.
+  /// Sends bytes of a static body.
   mutating func sendContent(_ channel: inout Channel) {
     guard channel.hasTurn(), let start = content else { return }
     var count = lineRoom(&channel)

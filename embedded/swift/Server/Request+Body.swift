@@ -1,5 +1,5 @@
 extension Request {
-  /// Takes a byte of the lines around chunks (RFC 9112, section 7.1).
+  /// Takes a byte of a chunk's size or trailer (RFC 9112, section 7.1).
   mutating func takeChunkByte(_ byte: UInt8) {
     headSize &+= 1
     if headSize > Self.mostHead { return refuse(400) }
@@ -18,7 +18,7 @@ extension Request {
     bodyLeft = bodyLeft << 4 | digit
   }
 
-  /// Takes what follows the size: nothing or an extension, which is dropped.
+  /// Takes the bytes after the size: an extension, which is dropped, or the line end.
   private mutating func endChunkLine(_ byte: UInt8) {
     if digits == 0 || byte == 0 { return refuse(400) }
     let isLineFeed = byte == UInt8(ascii: "\n")
@@ -43,7 +43,7 @@ extension Request {
     }
   }
 
-  /// Takes a byte of a trailer, which is dropped. An empty line ends them.
+  /// Takes a byte of a trailer, which is dropped. An empty line ends the trailers.
   private mutating func takeTrailer(_ byte: UInt8) {
     if byte == UInt8(ascii: "\n") {
       if digits == 0 { state = .bodyDone }
@@ -62,13 +62,13 @@ extension Request {
     }
   }
 
-  /// How many staged bytes are of the body.
+  /// Returns how many of the received bytes belong to the body.
   mutating func offer() -> Int {
     offered = UInt16(truncatingIfNeeded: min(UInt32(stagedTo &- stagedFrom), bodyLeft))
     return Int(offered)
   }
 
-  /// Bytes of the body are used.
+  /// Removes bytes of the body that the service has taken.
   mutating func use(_ count: Int) {
     offered = 0
     stagedFrom &+= UInt16(truncatingIfNeeded: count)
@@ -81,7 +81,7 @@ extension Request {
 }
 
 extension Request {
-  /// Calls a function with the bytes of the body that the service is told of.
+  /// Calls a function with the bytes of the body for the service.
   mutating func withBody<Result>(_ use: (Span<UInt8>) -> Result) -> Result {
     use(staged.span.extracting(Int(stagedFrom)..<Int(stagedFrom &+ offered)))
   }

@@ -1,7 +1,7 @@
 extension Request {
-  /// Free bytes of the head that the names and values of HTTP's own fields need.
+  /// The room in the head for the names and values of the fields that the server itself needs.
   private static var fieldRoom: Int { 48 }
-  /// Bytes of a head or of lines around chunks, with dropped ones.
+  /// The largest size of a head, or of a line around chunks, including dropped bytes.
   static var mostHead: UInt16 { 8192 }
 
   /// Takes a byte of the head.
@@ -19,7 +19,7 @@ extension Request {
     }
   }
 
-  /// A line of the head is complete, from `lineStart` to `headCount`.
+  /// Processes a complete line of the head, from `lineStart` to `headCount`.
   @inline(never)
   private mutating func takeLine<S: Service & ~Copyable>(_ type: S.Type) {
     let start = Int(lineStart)
@@ -47,7 +47,7 @@ extension Request {
 
   // MARK: - The first line
 
-  /// Takes "GET /path HTTP/1.1", and keeps the target at the beginning of the head.
+  /// Parses "GET /path HTTP/1.1", and keeps the target at the beginning of the head.
   private mutating func takeStartLine(_ end: Int) {
     guard let space = find(UInt8(ascii: " "), 0, end), end >= 9 else { return refuse(400) }
     let version = end &- 9
@@ -62,7 +62,7 @@ extension Request {
       flags.closes = true
     }
     takeMethod(space)
-    // A client that takes this for a proxy sends the whole address.
+    // A client that takes the server for a proxy sends the absolute form.
     if holdsPrefix("http://", target, version) {
       target &+= 7
       while target < version, head[target] != UInt8(ascii: "/"), head[target] != UInt8(ascii: "?") { target &+= 1 }
@@ -94,11 +94,11 @@ extension Request {
 
   // MARK: - Fields
 
-  /// Takes "Name: value", and keeps both if the service wants the field.
+  /// Parses "Name: value", and keeps both if the service wants the field.
   private mutating func takeField<S: Service & ~Copyable>(_ start: Int, _ end: Int, _ type: S.Type) {
     headCount = lineStart
     guard let colon = find(UInt8(ascii: ":"), start, end) else {
-      // A name as long as this is none of HTTP's own.
+      // No field that the server needs has such a long name.
       if !flags.isTooLong { refuse(400) }
       return
     }
@@ -120,7 +120,7 @@ extension Request {
     let status = takeOwnField(start, colon, from, to)
     if status != 0 { return refuse(status) }
     guard isWanted else { return }
-    // The bytes behind the name and the value are those of a colon, a carriage return, or a line feed that was not kept.
+    // These two positions held a colon, a carriage return, or a line feed that was not kept.
     head[colon] = 0
     headCount = UInt16(truncatingIfNeeded: colon &+ 1)
     keep(from, to)
@@ -128,7 +128,7 @@ extension Request {
     headCount &+= 1
   }
 
-  /// Takes a field of HTTP's own. Returns the status of a refusal, or 0.
+  /// Processes a field that the server itself needs. Returns the status of a refusal, or 0.
   private mutating func takeOwnField(_ start: Int, _ colon: Int, _ from: Int, _ to: Int) -> UInt16 {
     if holds("content-length", start, colon) {
       guard let length = number(from, to), !flags.hasLength || length == bodyLeft else { return 400 }
@@ -150,12 +150,12 @@ extension Request {
     return 0
   }
 
-  /// Whether HTTP needs the field, so that it must not be dropped.
+  /// Whether the server needs the field, so that it must not be dropped.
   private mutating func isNeeded(_ start: Int, _ colon: Int) -> Bool {
     holds("content-length", start, colon) || holds("transfer-encoding", start, colon) || holds("expect", start, colon)
   }
 
-  /// The blank line behind the fields.
+  /// Processes the empty line after the fields.
   private mutating func endHead() {
     let isAmbiguous = flags.hasChunks && (flags.hasLength || flags.isOld)
     if isAmbiguous || !(flags.hasHost || flags.isOld) { return refuse(400) }
@@ -178,7 +178,7 @@ extension Request {
     return nil
   }
 
-  /// Whether the bytes of the head are a text.
+  /// Whether bytes of the head are equal to a text.
   @inline(never)
   mutating func holds(_ text: StaticString, _ from: Int, _ to: Int) -> Bool {
     head.span.extracting(from..<to).equals(text)
@@ -188,7 +188,7 @@ extension Request {
     to &- from >= text.utf8CodeUnitCount && holds(text, from, from &+ text.utf8CodeUnitCount)
   }
 
-  /// Whether the bytes are a word, in any case. The word itself is in lower case.
+  /// Whether bytes of the head are equal to a word, ignoring case. The word is in lower case.
   @inline(never)
   private mutating func holdsWord(_ word: StaticString, _ from: Int, _ to: Int) -> Bool {
     guard to &- from == word.utf8CodeUnitCount else { return false }
@@ -196,7 +196,7 @@ extension Request {
     return true
   }
 
-  /// The number that the bytes are; `nil` if they are none, or it is too large.
+  /// Returns the number that the bytes represent; `nil` if they are not a number, or it is too large.
   private mutating func number(_ from: Int, _ to: Int) -> UInt32? {
     guard from < to else { return nil }
     var value: UInt32 = 0

@@ -7,12 +7,12 @@ enum Piece: UInt8 {
 }
 
 extension Request {
-  /// Bytes of a unit of credit.
+  /// The bytes of a unit of credit.
   private static var unit: Int { 64 }
-  /// Credit that a client must give at first: half of it and less may be left when the head of an answer is due.
+  /// The least initial credit of a client in bytes. Up to half of it may be used before the head of the answer.
   private static var leastCredit: UInt16 { 512 }
 
-  /// The client begins a stream.
+  /// Begins a stream of the client.
   mutating func beginStream(credit: UInt8) {
     reset()
     input = .takes
@@ -26,18 +26,18 @@ extension Request {
     }
   }
 
-  /// Frees the stream when both directions have ended.
+  /// Frees the stream if both directions have ended.
   mutating func freeIfOver() {
     if input == .ended, output.hasEnded { input = .free }
   }
 
-  /// The client ends its direction.
+  /// Ends the direction of the client.
   mutating func endInput() {
     input = .ended
     freeIfOver()
   }
 
-  /// Takes more credit. Returns false if that is too much.
+  /// Adds credit. Returns false if the sum is too large.
   mutating func takeCredit(_ units: UInt8) -> Bool {
     if input == .free || output != .sends { return true }
     let (sum, isTooMuch) = credit.addingReportingOverflow(UInt16(units) &* UInt16(Self.unit))
@@ -46,7 +46,7 @@ extension Request {
     return true
   }
 
-  /// Takes bytes of DATA, for which there is room if they were granted. Bytes behind the end of the answer are dropped.
+  /// Takes bytes of DATA. There is room for them, because they were granted. After the end of the answer they are dropped.
   mutating func takeData(_ left: UInt8, _ channel: inout Channel) -> Int {
     if output != .sends { dropStaged() }
     if stagedFrom > 0, Int(stagedTo) &+ Int(left) > Sizes.staged {
@@ -62,7 +62,7 @@ extension Request {
     return count
   }
 
-  /// Reads more of the request of a session without streams.
+  /// Reads more of the request in a session without streams.
   mutating func stage(_ channel: inout Channel) {
     stagedFrom = 0
     stagedTo = 0

@@ -1,6 +1,6 @@
-/// A request and its answer. It can be copied only because the initial value of an `InlineArray` is a repeated one.
+/// A request and its answer. It can be copied only because an `InlineArray` cannot be initialized otherwise.
 struct Request {
-  /// The part that is expected next.
+  /// The part of the request that is expected next.
   enum State: UInt8 {
     case startLine
     case fields
@@ -17,7 +17,8 @@ struct Request {
     case over
   }
 
-  /// The answer. From `content` on it has begun: the kit sends bytes, or the service a known length, chunks, or until the end.
+  /// The state of the answer. From `content` on it has begun: with a static body, a known length, chunks, or a body up to the end of the
+  /// connection.
   enum Answer: UInt8 {
     case noRequest
     case unanswered
@@ -37,14 +38,14 @@ struct Request {
     case other
   }
 
-  /// The direction of its stream from the client.
+  /// The state of its stream from the client.
   enum Input: UInt8 {
     case free
     case takes
     case ended
   }
 
-  /// The direction of its stream to the client: what is owed, and what was sent.
+  /// The state of its stream to the client: what is owed, and what was sent.
   enum Output: UInt8 {
     case sends
     case owesEnd
@@ -58,55 +59,55 @@ struct Request {
   var state = State.startLine
   var answer = Answer.noRequest
   var method = Method.get
-  /// Digits of the size of a chunk.
+  /// The number of digits of a chunk's size.
   var digits: UInt8 = 0
   var input = Input.free
   var output = Output.sends
   /// The number of the request, and of its stream.
   var number: UInt8 = 0
   var flags = Flags()
-  /// Bytes that the client takes, and that it may send.
+  /// The bytes that the client accepts, and those that it may send.
   var credit: UInt16 = 0
   var granted: UInt16 = 0
-  /// Bytes that were read and not used, and how many of them the service is told.
+  /// The received bytes that were not taken, and how many of them the service was shown.
   var stagedFrom: UInt16 = 0
   var stagedTo: UInt16 = 0
   var offered: UInt16 = 0
-  /// The status of an answer that the kit gives, or 0.
+  /// The status of an answer by the server itself, or 0.
   var status: UInt16 = 0
-  /// Bytes of the head in use, the beginning of the line that arrives, and all bytes of a head or of a line with dropped ones.
+  /// The used bytes of the head, the start of the current line, and all bytes of a head or line, including dropped ones.
   var headCount: UInt16 = 0
   var lineStart: UInt16 = 0
   var headSize: UInt16 = 0
-  /// Bytes that are missing of the request's body or of its chunk, and of the answer's body.
+  /// The bytes that are missing of the request's body or of its chunk, and of the answer's body.
   var bodyLeft: UInt32 = 0
   var contentLeft: UInt32 = 0
-  /// Bytes of an answer that the kit sends by itself.
+  /// The static body of an answer.
   var content: UnsafePointer<UInt8>?
   var staged: Sizes.Staged = .init(repeating: 0)
   var head: Sizes.Head = .init(repeating: 0)
 
-  /// The properties of a request.
+  /// The flags of a request.
   struct Flags {
     var hasLength = false
     var hasChunks = false
     var hasHost = false
     var expectsContinue = false
-    /// The answer is the last of its session or stream.
+    /// Whether the answer is the last of its session or stream.
     var closes = false
-    /// HTTP/1.0.
+    /// Whether the request is HTTP/1.0.
     var isOld = false
-    /// The answer has no body.
+    /// Whether the answer has no body.
     var hasNoBody = false
-    /// The line that arrives does not fit.
+    /// Whether the current line is too long.
     var isTooLong = false
-    /// The client's direction has ended behind the request.
+    /// Whether the client's direction ended after the request.
     var isHalf = false
-    /// An answer had no room.
+    /// Whether an answer waits for room.
     var wantsRoom = false
   }
 
-  /// The next request begins.
+  /// Prepares for the next request.
   mutating func reset() {
     state = .startLine
     answer = .noRequest
@@ -141,7 +142,8 @@ struct Request {
     answer.rawValue >= Answer.content.rawValue && answer.rawValue < Answer.answered.rawValue
   }
 
-  /// Whether the head of an answer may be written in this step. Without streams nothing else has used its room up at the end of the body.
+  /// Whether the head of an answer may be written in this step. Without streams, no other request has used the room since the end of the
+  /// body.
   mutating func mayAnswer() -> Bool {
     if Sizes.streams > 0, state == .bodyDone, answer == .unanswered { return true }
     return state == .headDone || (state == .refused && (answer == .noRequest || answer == .unanswered))

@@ -8,7 +8,7 @@ extension Server {
     return count
   }
 
-  /// The request is over, and will not be answered.
+  /// Ends a request that will not be answered.
   @inline(never)
   mutating func abandon<S: Service & ~Copyable>(_ service: inout S) {
     let index = index
@@ -18,13 +18,13 @@ extension Server {
     if isTold, requests[index].status == 0 { _ = tell(.gone, &service) }
   }
 
-  /// Whether the peer sends nothing more, and all is used.
+  /// Whether the peer has ended its direction, and all bytes were taken.
   private mutating func hasPeerEnded() -> Bool {
     let hasEnded = channel.isMultiplexed ? requests[index].input == .ended : channel.line.hasEnded()
     return hasEnded && requests[index].isStagedUsed()
   }
 
-  /// The service learns of the request once its answer has room.
+  /// Tells the service about the request, once there is room for the answer.
   private mutating func beginRequest<S: Service & ~Copyable>(_ service: inout S) {
     let index = index
     requests[index].answer = .unanswered
@@ -39,7 +39,7 @@ extension Server {
     }
   }
 
-  /// Gives the kit's own answer to what it does not accept. It is the last of the session or stream.
+  /// Answers a request that the server itself refuses. It is the last of the session or stream.
   private mutating func answerRefused<S: Service & ~Copyable>(_ service: inout S) {
     let index = index
     let answer = requests[index].answer
@@ -53,7 +53,7 @@ extension Server {
     requests[index].answer = .answered
   }
 
-  /// The request is complete and answered.
+  /// Ends a request that is complete and answered.
   private mutating func endRequest(_ now: Moment) {
     let index = index
     if requests[index].flags.closes {
@@ -64,7 +64,7 @@ extension Server {
     }
   }
 
-  /// Ends the session or the stream of the request: nothing more is written for it.
+  /// Ends the session or the stream of the request. No more is written for it.
   mutating func leave(_ now: Moment) {
     let index = index
     if !channel.isMultiplexed {
@@ -74,7 +74,7 @@ extension Server {
     }
   }
 
-  /// Takes bytes of the body. Returns how many.
+  /// Passes bytes of the body to the service. Returns how many it took.
   private mutating func takeBody<S: Service & ~Copyable>(_ service: inout S) -> Int {
     let index = index
     var count = requests[index].offer()
@@ -83,7 +83,7 @@ extension Server {
     return count
   }
 
-  /// Does one thing. Returns false if nothing can be done now.
+  /// Does one step. Returns false if there is nothing to do.
   @inline(never)
   private mutating func step<S: Service & ~Copyable>(_ service: inout S, _ now: Moment) -> Bool {
     let index = index
@@ -127,8 +127,8 @@ extension Server {
     while step(&service, now) {}
   }
 
-  /// The peer's stream has ended. What it sent before is answered. If the end comes in the middle of an answer, the rest is of no use: the
-  /// last frame stands for the end of the connection.
+  /// Handles the end of the peer's stream. Requests before it are answered. If the end comes in the middle of an answer, the rest is
+  /// dropped, because it stands for the end of the connection.
   private mutating func endSession<S: Service & ~Copyable>(_ service: inout S, _ now: Moment) {
     let index = index
     let state = requests[index].state
@@ -138,7 +138,7 @@ extension Server {
     leave(now)
   }
 
-  /// Serves the request as far as it goes now.
+  /// Serves the request as far as possible.
   @inline(never)
   mutating func serveRequest<S: Service & ~Copyable>(_ service: inout S, _ now: Moment) {
     let index = index

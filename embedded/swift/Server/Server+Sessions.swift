@@ -1,5 +1,5 @@
 extension Server {
-  /// Ends the requests of the session before.
+  /// Ends the requests of the previous session.
   private mutating func beginSession<S: Service & ~Copyable>(_ service: inout S) {
     number = UInt8(Sizes.requests)
     while number > 0 {
@@ -57,7 +57,7 @@ extension Server {
     turn = channel.waits != Channel.nobody ? channel.waits : number &+ 1 == streams ? 0 : number &+ 1
   }
 
-  /// Takes what has arrived. Returns false if the client has broken the protocol.
+  /// Processes the pieces that have arrived. Returns false if the client has broken the protocol.
   private mutating func takePieces<S: Service & ~Copyable>(_ service: inout S) -> Bool {
     while true {
       number = piece & 15
@@ -73,7 +73,7 @@ extension Server {
     }
   }
 
-  /// Takes a piece's first byte. Returns false if it is not allowed.
+  /// Takes the first byte of a piece. Returns false if it is not allowed.
   private mutating func takeKind<S: Service & ~Copyable>(_ byte: UInt8, _ service: inout S) -> Bool {
     guard let kind = Piece(rawValue: byte >> 4), byte & 15 < channel.streams else { return false }
     number = byte & 15
@@ -102,7 +102,7 @@ extension Server {
     return true
   }
 
-  /// The client gives a stream up.
+  /// Handles ABORT of the client.
   private mutating func takeAbort<S: Service & ~Copyable>(_ service: inout S) {
     let index = index
     if requests[index].input == .free { return }

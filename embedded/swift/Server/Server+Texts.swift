@@ -1,9 +1,9 @@
-/// The current request and its answer as texts.
+/// Functions for the current request and its answer as text.
 extension Server {
   /// Returns whether the request's target is this text.
   mutating func targets(_ text: StaticString) -> Bool { requests[index].targets(text) }
 
-  /// Returns the number behind this text if it is the beginning of the target; `nil` if it is not, or no number follows.
+  /// Returns the number after this text if the target begins with the text; `nil` if it does not, or no number follows.
   mutating func number(behind text: StaticString, atMost most: UInt32) -> UInt32? {
     requests[index].number(behind: text, atMost: most)
   }
@@ -11,19 +11,19 @@ extension Server {
   /// Returns the value of a field that the service wants: eight hexadecimal digits.
   mutating func checksum(in name: StaticString) -> UInt32? { requests[index].checksum(in: name) }
 
-  /// Answers without a body. Without room for it, ``Event/room`` comes later.
+  /// Answers without a body. If there is no room, ``Event/room`` comes later.
   mutating func answer(_ status: UInt16) {
     _ = begin(status, length: 0)
   }
 
-  /// Answers with bytes that stay where they are, for example in flash.
+  /// Answers with bytes that stay in place, for example in flash.
   mutating func answer(_ status: UInt16, type: StaticString, with bytes: UnsafePointer<UInt8>, count: UInt32) {
     if begin(status, type: type, length: count) { sendBySelf(bytes) }
   }
 
   /// Answers with a text, which is copied.
   ///
-  /// - Returns: false if there is no room for it: ``Event/room`` comes later.
+  /// - Returns: false if there is no room for it. ``Event/room`` then comes later.
   @discardableResult
   @inline(never)
   mutating func answer(_ status: UInt16, type: StaticString, text: inout Text) -> Bool {
@@ -75,7 +75,7 @@ extension Request {
     return head[index] == 0 ? number : nil
   }
 
-  /// The place of a field's value. Target, names and values in the head end with a zero each.
+  /// Returns the index of a field's value. The target and each name and value in the head end with a zero.
   private mutating func value(of name: StaticString) -> Int? {
     var start = end(of: 0) &+ 1
     while start < Int(headCount) {

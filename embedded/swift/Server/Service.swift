@@ -1,23 +1,23 @@
-/// The part of a program that answers requests, by the server's functions.
+/// The part of a program that answers requests, with the functions of the server.
 protocol Service: ~Copyable {
-  /// Whether the service looks at the request's field of this name, which is in lower case. Others are dropped as they arrive.
+  /// Whether the service uses the field with this name, which is in lower case. Other fields are dropped as they arrive.
   static func wants(_ name: Span<UInt8>) -> Bool
 
-  /// Takes an event of the server's current request.
-  /// - Returns: for ``Event/body`` how many bytes it took of those of `withBody`. The rest comes again at the next call.
+  /// Handles an event of the server's current request.
+  /// - Returns: for ``Event/body``, how many bytes of `withBody` it took. The rest comes again in the next call.
   mutating func handle(_ event: Event, of server: inout Server) -> Int
 }
 
 /// An event of a request.
 enum Event: UInt8 {
-  /// The head of a request is here. The service may answer now or later.
+  /// The head of a request has arrived. The service may answer now or later.
   case request
-  /// Bytes of its body are here.
+  /// Bytes of the body have arrived.
   case body
-  /// It is complete. The service may answer now or later.
+  /// The request is complete. The service may answer now or later.
   case end
-  /// The answer can go on: there is room for bytes of it, or for the answer itself if it had none before.
+  /// The answer can continue: there is room for bytes of it, or for its head if there was none before.
   case room
-  /// It is over before its answer was complete, for example because the peer is gone.
+  /// The request ended before its answer was complete, for example because the peer is gone.
   case gone
 }

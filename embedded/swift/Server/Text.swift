@@ -29,6 +29,6 @@ struct Text: ~Copyable {
     }
   }
 
-  /// Calls a function with the bytes.
+  /// Calls a function with the bytes of the text.
   mutating func withBytes<Result>(_ use: (Span<UInt8>) -> Result) -> Result { use(bytes.span.extracting(0..<count)) }
 }

@@ -1,4 +1,4 @@
-// An end as a program has it, for embedded/sizes.
+// An end of a line as in a program, for embedded/sizes.
 
 nonisolated(unsafe) private var line = Line()
 

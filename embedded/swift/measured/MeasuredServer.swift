@@ -1,4 +1,4 @@
-// A server as a program has it, with a service that calls each function, for embedded/sizes.
+// A server as in a program, with a service that calls each function, for embedded/sizes.
 
 nonisolated(unsafe) private var server = Server()
 nonisolated(unsafe) private var service = EveryFunction()

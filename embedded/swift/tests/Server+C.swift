@@ -1,6 +1,6 @@
-// The server for the C tests of the kit: swift_server.c gives it the interface of embedded/c/byway.h.
+// The server for the tests in C. swift_server.c gives it the interface of embedded/c/byway.h.
 
-/// A service in C. There is one at a time, as in the tests.
+/// A service in C. The tests have one at a time.
 private struct ForeignService: Service, ~Copyable {
   typealias Wants = @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
   typealias Handle = @convention(c) (CInt, UnsafePointer<UInt8>?, Int) -> Int
@@ -100,14 +100,14 @@ public func setPeerCredit(_ server: UnsafeMutableRawPointer, _ credit: UInt8) {
   at(server).pointee.changePeerCredit(credit)
 }
 
-/// Copies what the tests look at: swift_server.c has the order.
+/// Copies the state that the tests check. swift_server.c has the order.
 @c(swift_server_view)
 public func view(_ server: UnsafeMutableRawPointer, _ values: UnsafeMutablePointer<UInt32>) {
   var values = Values(next: values)
   at(server).pointee.view(&values)
 }
 
-/// Copies the head of a request. Returns its place.
+/// Copies the head of a request. Returns its address.
 @c(swift_server_head)
 public func head(_ server: UnsafeMutableRawPointer, _ number: Int) -> UnsafePointer<UInt8>? {
   at(server).pointee.requests[number].headBytes()
