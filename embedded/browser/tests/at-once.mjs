@@ -33,7 +33,7 @@ export function answerSlowly(url, response, seen) {
 
 /** @param parts returns the device, and what its web server has seen */
 export function testsOfRequestsAtOnce(parts) {
-  test("answers small requests while events, a download, an upload and a slow path are under way", async () => {
+  test("small requests are answered while events, a download, an upload and a slow path are under way", async () => {
     const { device, seen } = parts();
     const events = eventsOf(await device.fetch("/events"));
     assert.equal(await events.next(), "data: 0\n\n");
@@ -60,7 +60,7 @@ export function testsOfRequestsAtOnce(parts) {
     assert.equal(device.status.queue, 0);
   });
 
-  test("gets 16 requests at once, and the others in turn", async () => {
+  test("16 requests run at once, and the others in turn", async () => {
     const { device, seen } = parts();
     const texts = await Promise.all([...Array(40).keys()].map((i) => text(device.fetch(`/n${i}`))));
     assert.deepEqual(texts, [...Array(40).keys()].map((i) => `/n${i}`));

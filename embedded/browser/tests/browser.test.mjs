@@ -97,7 +97,8 @@ class Page {
 }
 
 for (const isolated of [false, true]) {
-  describe(isolated ? "a device's page with an origin of its own" : "a device's page in the origin of the connection", () => {
+  const place = isolated ? "a device with its own origin" : "a device in the origin of the connection";
+  describe(`a page of ${place}`, () => {
     const seen = [];
     let page;
     before(async () => {
@@ -106,7 +107,7 @@ for (const isolated of [false, true]) {
     });
     after(() => page.stop());
 
-    test("appears with its style, and follows links and forms", async () => {
+    test(`a page of ${place} appears with its style, and follows links and forms`, async () => {
       await page.title("start");
       const color = "getComputedStyle(document.getElementById('title')).color";
       await until(async () => (await page.deviceValue(color)) === "rgb(1, 2, 3)", "the style is there");
@@ -121,7 +122,7 @@ for (const isolated of [false, true]) {
       await page.title("second");
     });
 
-    test("fetches with a body, receives events, and is told of missing files", async () => {
+    test(`a page of ${place} fetches with a body, receives events, and is told of missing files`, async () => {
       const echo = "fetch('/echo', { method: 'PUT', body: 'x'.repeat(5000) })";
       const text = `${echo}.then(async (r) => [r.status, r.headers.get('x-own'), r.headers.get('set-cookie'), (await r.text()).length].join())`;
       assert.equal(await page.deviceValue(text), "201,value,,5000");
@@ -133,7 +134,7 @@ for (const isolated of [false, true]) {
       assert.match(await page.deviceValue(policy), /^default-src 'self' /);
     });
 
-    test("cannot reach other servers, and with its own origin not the connection", async () => {
+    test(`a page of ${place} cannot reach other servers, and with its own origin not the connection`, async () => {
       const outside = await httpServer((_, response) => response.writeHead(200, { "access-control-allow-origin": "*" }).end("outside"));
       const get = `fetch('http://127.0.0.1:${outside.port}/').then((r) => r.text(), (error) => error.name)`;
       assert.equal(await page.deviceValue(get), "TypeError");
@@ -146,7 +147,7 @@ for (const isolated of [false, true]) {
       assert.ok(!seen.includes("GET /forged"));
     });
 
-    test("is told that the page is open twice, until the other one is closed", async () => {
+    test(`a page of ${place} is told that the page is open twice, until the other one is closed`, async () => {
       const status = async () => page.deviceValue("fetch('/style.css').then((r) => r.status)");
       const url = `http://${isolated ? "localhost" : "127.0.0.1"}:${page.site.port}/byway-frame.html`;
       const { targetId } = await page.browser.call("Target.createTarget", { url });
@@ -156,7 +157,7 @@ for (const isolated of [false, true]) {
       await until(async () => (await status()) === 200, "the requests are answered");
     });
 
-    test("continues when the device is unplugged and plugged in again", async () => {
+    test(`a page of ${place} continues when the device is unplugged and plugged in again`, async () => {
       page.rig.tell("cut hang-up b");
       await until(async () => /unplugged/.test(await page.status()), "the page tells that the device is unplugged");
       assert.equal(await page.deviceValue("(window.late = fetch('/style.css').then((r) => r.text()), 1)"), 1);
@@ -165,13 +166,13 @@ for (const isolated of [false, true]) {
       assert.match(await page.deviceValue("window.late"), /^h1/);
     });
 
-    test("goes away when the user disconnects", async () => {
+    test(`a page of ${place} goes away when the user disconnects`, async () => {
       await page.connect();
       await until(async () => (await page.status()) === "Disconnected.", "the page disconnects");
       assert.equal(await page.browser.value("frames.length"), 0);
     });
 
-    test("is not needed for the module, here over a WebSocket", async () => {
+    test("the module works without a page of the device, here over a WebSocket", async () => {
       const text = await page.browser.value(`import("./byway.js").then(async ({ connect, webSocket }) => {
         const device = await connect(webSocket("ws://127.0.0.1:${page.site.port}/line"));
         const text = await (await device.fetch("/second")).text();
@@ -191,7 +192,7 @@ describe("a gateway", () => {
   });
   after(() => page.stop());
 
-  test("answers requests of its page while events and a slow path are under way", async () => {
+  test("a gateway answers requests of its page while events and a slow path are under way", async () => {
     await page.connect("2");
     await page.title("start");
     assert.equal(await page.browser.value("document.getElementById('http').disabled"), true);
@@ -208,7 +209,7 @@ describe("a gateway", () => {
     assert.equal(await page.browser.value("document.getElementById('http').disabled"), false);
   });
 
-  test("answers the module: two requests, events, an upload, one that is aborted, and one behind an unplugged cable", async () => {
+  test("a gateway answers the module in Chromium: two requests, events, an upload, an aborted one, and one after an unplugged cable", async () => {
     const value = (body) => page.browser.value(`(async () => { ${body} })()`);
     await value(`
       const { connect, webSocket } = await import("./byway.js");
@@ -241,7 +242,7 @@ describe("a gateway", () => {
 });
 
 describe("the sensor on an emulated board", { skip: SENSOR === "" }, () => {
-  test("draws its chart in the page while that downloads, and asks for other things", async () => {
+  test("the sensor draws its chart in the page during a download and other requests", async () => {
     const rig = await Rig.make(await httpServer(() => {}), { baud: 115200, board: SENSOR });
     const page = await Page.open(rig, true);
     try {

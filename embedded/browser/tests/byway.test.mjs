@@ -89,7 +89,7 @@ function service() {
 }
 
 describe("a line", { concurrency: 3 }, () => {
-  test("carries 1 MB each way intact at a bit error rate of 1e-4", async () => {
+  test("a line carries 1 MB each way intact at a bit error rate of 1e-4", async () => {
     await using(service(), { baud: 3000000, faults: ["--bit-errors", "1e-4"] }, async (device) => {
       const sent = bytesFor(1 << 20, 7);
       const began = performance.now();
@@ -101,7 +101,7 @@ describe("a line", { concurrency: 3 }, () => {
   });
 
   for (const errors of ["1e-5", "1e-3"]) {
-    test(`carries 100 KB each way intact at a bit error rate of ${errors}, with a boot log and a cut`, async () => {
+    test(`a line carries 100 KB each way intact at a bit error rate of ${errors}, with a boot log and a cut`, async () => {
       const faults = ["--bit-errors", errors, "--log-line-every", "200ms", "--cut", "lose@1s+1s"];
       await using(service(), { baud: 921600, faults }, async (device) => {
         const sent = bytesFor(100000, 5);
@@ -111,7 +111,7 @@ describe("a line", { concurrency: 3 }, () => {
     });
   }
 
-  test("that is paced carries both directions at the same time", async () => {
+  test("a line that is paced carries both directions at the same time", async () => {
     await using(service(), { baud: 230400, connection: { baudRate: 230400 } }, async (device) => {
       const body = bytesFor(40000, 3);
       const response = await device.fetch("/echo", { method: "POST", body });
@@ -119,7 +119,7 @@ describe("a line", { concurrency: 3 }, () => {
     });
   });
 
-  test("continues a transfer behind a cut that loses bytes, and behind one that takes the terminal away", async () => {
+  test("a line continues a transfer after a cut that loses bytes, and after one that removes the terminal", async () => {
     await using(service(), { baud: 921600 }, async (device, rig) => {
       for (const [cut, isGone] of [["cut lose", false], ["cut hang-up b", true]]) {
         const response = await device.fetch("/bytes?200000");
@@ -133,7 +133,7 @@ describe("a line", { concurrency: 3 }, () => {
     });
   });
 
-  test("ignores foreign bytes between frames, and lost and doubled ones", async () => {
+  test("a line survives foreign, lost and duplicate bytes", async () => {
     const faults = ["--log-line-every", "100ms", "--insert", "0.0005", "--drop", "0.0005", "--duplicate", "0.0005"];
     await using(service(), { baud: 921600, faults }, async (device) => {
       const response = await device.fetch("/bytes?100000");
@@ -141,7 +141,7 @@ describe("a line", { concurrency: 3 }, () => {
     });
   });
 
-  test("that is unplugged fails the request, and works for the next one when it is back", async () => {
+  test("a line that is unplugged fails the running request, and carries the next one when it is back", async () => {
     await using(service(), { connection: { responseTimeout: 1500 } }, async (device, rig) => {
       await (await device.fetch("/text")).text();
       rig.tell("cut hang-up b");
@@ -153,7 +153,7 @@ describe("a line", { concurrency: 3 }, () => {
     });
   });
 
-  test("with streams that end fails its requests", async () => {
+  test("a line whose byte streams end fails its requests", async () => {
     const rig = await Rig.make(await service());
     const pair = await rig.open();
     const device = await connect({ readable: pair.readable, writable: pair.writable });
@@ -168,7 +168,7 @@ describe("a line", { concurrency: 3 }, () => {
     await rig.stop();
   });
 
-  test("with a stream of other values than bytes is refused, also from a function that opens streams", async () => {
+  test("a line whose stream has values other than bytes is refused, also from a function that opens streams", async () => {
     const pair = () => ({ readable: new ReadableStream({ start: (stream) => stream.enqueue("text") }), writable: new WritableStream() });
     for (const source of [pair(), async () => pair()]) {
       const device = await connect(source);
@@ -177,7 +177,7 @@ describe("a line", { concurrency: 3 }, () => {
     }
   });
 
-  test("that cannot be opened is tried again without growing lists", async () => {
+  test("a line that cannot be opened is tried again without growing lists", async () => {
     const counts = [];
     const device = await connect(async (signal) => {
       counts.push(getEventListeners(signal, "abort").length);
@@ -188,14 +188,14 @@ describe("a line", { concurrency: 3 }, () => {
     await device.close();
   });
 
-  test("without a device fails the request after some seconds", async () => {
+  test("a request over a line without a device fails after some seconds", async () => {
     const { readable } = new TransformStream();
     const device = await connect({ readable, writable: new WritableStream() });
     await assert.rejects(device.fetch("/"), code("silent"));
     await device.close();
   });
 
-  test("survives random bytes and frames of nonsense", async () => {
+  test("a line survives random bytes and invalid frames", async () => {
     const way = new TransformStream();
     const device = await connect({ readable: way.readable, writable: new WritableStream() });
     const request = assert.rejects(device.fetch("/"), code("silent"));
@@ -223,7 +223,7 @@ describe("a request", () => {
     await rig.stop();
   });
 
-  test("shares one connection with those before it, and all are answered in order", async () => {
+  test("a request shares one connection with those before it, and all are answered in order", async () => {
     await (await device.fetch("/text")).text();
     const before = seen.sockets.size;
     const texts = await Promise.all([1, 2, 3, 4, 5].map(async (i) => (await device.fetch(`/text${i}`)).text()));
@@ -233,14 +233,14 @@ describe("a request", () => {
     assert.equal(device.status.queue, 0);
   });
 
-  test("gets its own bytes, among a hundred in a row", async () => {
+  test("a request gets its own bytes, among a hundred in a row", async () => {
     for (let count = 1; count <= 100; count++) {
       const response = await device.fetch(`/bytes?${count * 7}`);
       assert.equal(hash(new Uint8Array(await response.arrayBuffer())), hash(bytesFor(count * 7)), `${count}`);
     }
   });
 
-  test("has the response's status, fields and URL", async () => {
+  test("a response has its status, fields and URL", async () => {
     const response = await device.fetch("text?a=b#c");
     assert.equal(response.status, 200);
     assert.equal(response.url, "http://device/text?a=b");
@@ -249,7 +249,7 @@ describe("a request", () => {
     await response.text();
   });
 
-  test("sends bodies with a length, and streams as chunks", async () => {
+  test("a request sends bodies with a length, and streams as chunks", async () => {
     const bytes = bytesFor(20000);
     for (const body of [bytes, "text", new URLSearchParams({ a: "b" }), new Blob([bytes])]) {
       const response = await device.fetch("/echo", { method: "PUT", body });
@@ -266,7 +266,7 @@ describe("a request", () => {
     assert.equal(await empty.text(), "0");
   });
 
-  test("does not send fields of the connection that a page sets", async () => {
+  test("a request does not send fields of the connection that a page sets", async () => {
     const headers = { connection: "close", "transfer-encoding": "chunked", "content-length": "7", host: "other", "x-own": "1" };
     const response = await device.fetch("/echo", { method: "POST", body: "abc", headers });
     const fields = JSON.parse(response.headers.get("x-fields"));
@@ -277,7 +277,7 @@ describe("a request", () => {
     assert.equal(await response.text(), "abc");
   });
 
-  test("without a body in the response ends at once, and the connection stays", async () => {
+  test("a request whose response has no body ends at once, and its connection stays open", async () => {
     const before = seen.sockets.size;
     const head = await device.fetch("/bytes?1000", { method: "HEAD" });
     assert.equal(await head.text(), "");
@@ -288,18 +288,18 @@ describe("a request", () => {
     assert.equal(seen.sockets.size, before);
   });
 
-  test("behind one that closes its connection gets another connection", async () => {
+  test("a request after one that closes its connection gets another connection", async () => {
     assert.equal(await (await device.fetch("/close")).text(), "last");
     assert.equal(await (await device.fetch("/text")).text(), "GET /text");
   });
 
-  test("decodes compressed responses", async () => {
+  test("a request decodes compressed responses", async () => {
     const response = await device.fetch("/zip");
     assert.equal(response.headers.get("content-encoding"), null);
     assert.equal(await response.text(), "plain text ".repeat(1000));
   });
 
-  test("receives server-sent events as they are sent, and ends the stream when it is cancelled", async () => {
+  test("a request receives server-sent events as they are sent, and ends the stream when it is cancelled", async () => {
     const events = eventsOf(await device.fetch("/events"));
     assert.equal(await events.next(), "data: first\n\n");
     seen.events.write("data: second\n\n");
@@ -310,7 +310,7 @@ describe("a request", () => {
     await until(() => seen.closed > before, "the device's connection ends");
   });
 
-  test("that is aborted rejects at once, in each state", async () => {
+  test("a request that is aborted rejects at once, in each state", async () => {
     const reason = new Error("enough");
     const early = new AbortController();
     early.abort(reason);
@@ -337,7 +337,7 @@ describe("a request", () => {
     assert.ok(!seen.requests.includes("GET /never"));
   });
 
-  test("follows redirects to the device only", async () => {
+  test("a request follows redirects to the device only", async () => {
     const response = await device.fetch("/moved", { method: "POST", body: "x" });
     assert.equal(await response.text(), "GET /text");
     assert.equal(response.redirected, true);
@@ -349,7 +349,7 @@ describe("a request", () => {
     await assert.rejects(device.fetch("/round"), code("redirect"));
   });
 
-  test("to another server, or with a head above 16 KiB, is refused", async () => {
+  test("a request to another server, or with a head above 16 KiB, is refused", async () => {
     await assert.rejects(device.fetch("http://elsewhere.example/"), code("url"));
     await assert.rejects(device.fetch("//elsewhere.example/"), code("url"));
     await assert.rejects(device.fetch("/", { headers: { "x-long": "x".repeat(17000) } }), code("limit"));
@@ -357,7 +357,7 @@ describe("a request", () => {
     assert.equal(await (await device.fetch("/text")).text(), "GET /text");
   });
 
-  test("with empty parts in the stream of its body arrives whole", async () => {
+  test("a request with empty parts in the stream of its body arrives whole", async () => {
     const body = new ReadableStream({
       start(controller) {
         for (const part of ["", "one ", "", "two", ""]) controller.enqueue(new TextEncoder().encode(part));
@@ -368,7 +368,7 @@ describe("a request", () => {
     assert.equal(await response.text(), "one two");
   });
 
-  test("with a body that fails is not completed", async () => {
+  test("a request with a body that fails is not completed", async () => {
     const reason = new Error("disk");
     const body = new ReadableStream({
       pull(controller) {
@@ -382,7 +382,7 @@ describe("a request", () => {
 });
 
 describe("limits", { concurrency: 3 }, () => {
-  test("of the queue and of times end requests with an error that names the cause", async () => {
+  test("limits of the queue and of times end requests with an error that names the cause", async () => {
     const connection = { queue: 1, queueTimeout: 300, responseTimeout: 1500 };
     await using(service(), { connection }, async (device) => {
       const first = assert.rejects(device.fetch("/wait"), code("timeout"));
@@ -394,28 +394,28 @@ describe("limits", { concurrency: 3 }, () => {
     });
   });
 
-  test("of times that are infinite end nothing", async () => {
+  test("infinite limits of time end no request", async () => {
     await using(service(), { connection: { queueTimeout: Infinity, responseTimeout: Infinity, bodyTimeout: Infinity } }, async (device) => {
       const texts = await Promise.all(["/text", "/text"].map(async (path) => (await device.fetch(path)).text()));
       assert.deepEqual(texts, ["GET /text", "GET /text"]);
     });
   });
 
-  test("of time does not end an upload that makes progress", async () => {
+  test("a limit of time does not end an upload that makes progress", async () => {
     await using(service(), { baud: 115200, connection: { responseTimeout: 1200 } }, async (device) => {
       const response = await device.fetch("/count", { method: "POST", body: new Uint8Array(40000) });
       assert.equal(await response.text(), "40000");
     });
   });
 
-  test("of a body of known length ends a pause", async () => {
+  test("the limit for a pause ends a body of known length", async () => {
     const server = rawServer((socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"));
     await using(server, { connection: { bodyTimeout: 400 } }, async (device) => {
       await assert.rejects((await device.fetch("/")).text(), code("timeout"));
     });
   });
 
-  test("of the read-ahead stop a device whose response is not read", async () => {
+  test("the limit of read-ahead stops a device whose response is not read", async () => {
     await using(service(), { baud: 3000000 }, async (device) => {
       const response = await device.fetch("/bytes?600000");
       let before = -1;
@@ -430,7 +430,7 @@ describe("limits", { concurrency: 3 }, () => {
     });
   });
 
-  test("options that are unknown or invalid are refused", async () => {
+  test("unknown or invalid options are refused", async () => {
     for (const options of [{ baudrate: 9600 }, { queue: -1 }, { queue: "1" }, { onstatus: 1 }, { queueTimeout: NaN }]) {
       await assert.rejects(connect({}, options), code("option"));
     }
@@ -438,7 +438,7 @@ describe("limits", { concurrency: 3 }, () => {
 });
 
 describe("a device", () => {
-  test("that restarts during a request fails it, and an idle connection is replaced without notice", async () => {
+  test("a device that restarts during a request fails it, and an idle connection is replaced without notice", async () => {
     await using(service(), {}, async (device, rig) => {
       const restart = () => {
         rig.device.kill("SIGKILL");
@@ -454,7 +454,7 @@ describe("a device", () => {
     });
   });
 
-  test("that has ended an idle connection gets a POST on another one", async () => {
+  test("a device that has ended an idle connection gets a POST on another one", async () => {
     const ended = [];
     const server = rawServer((socket) => {
       socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx");
@@ -470,7 +470,7 @@ describe("a device", () => {
     });
   });
 
-  test("that closes just after a request has got its turn ends it at once", async () => {
+  test("a device that closes just after a request has begun ends the request at once", async () => {
     for (let turns = 0; turns < 16; turns++) {
       const rig = await Rig.make(await service());
       const device = await connect(rig.open);
@@ -488,7 +488,7 @@ describe("a device", () => {
     }
   });
 
-  test("that closes keeps no request, and a closed connection refuses others", async () => {
+  test("a device connection that is closed keeps no request, and refuses others", async () => {
     const rig = await Rig.make(await service());
     const device = await connect(rig.open);
     const first = assert.rejects(device.fetch("/wait"), code("closed"));
@@ -546,7 +546,7 @@ describe("a response", () => {
     "too many interim responses": "HTTP/1.1 100 Continue\r\n\r\n".repeat(20) + `${ok}\r\n`,
   };
   for (const [name, text] of Object.entries(refused)) {
-    test(`with ${name} is refused`, () => assert.rejects(answered(text), code("protocol")));
+    test(`a response with ${name} is refused`, () => assert.rejects(answered(text), code("protocol")));
   }
 
   const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`;
@@ -566,7 +566,7 @@ describe("a response", () => {
     "a body shorter than its length": `${ok}Content-Length: 5\r\n\r\nab`,
   };
   for (const [name, text] of Object.entries(broken)) {
-    test(`with ${name} fails in its body`, async () => {
+    test(`a response with ${name} fails in its body`, async () => {
       const fails = (error) => code("protocol")(error) && (!/digits/.test(name) || /chunk's size/.test(error.message));
       await assert.rejects((await answered(text)).text(), fails);
     });
@@ -581,10 +581,10 @@ describe("a response", () => {
     ["two fields of a name", `${ok}a: 1\r\na: 2\r\nContent-Length: 0\r\n\r\n`, ""],
   ];
   for (const [name, text, body] of accepted) {
-    test(`with ${name} is accepted`, async () => assert.equal(await (await answered(text)).text(), body));
+    test(`a response with ${name} is accepted`, async () => assert.equal(await (await answered(text)).text(), body));
   }
 
-  test("with bytes behind its end does not answer the next request", async () => {
+  test("bytes after the end of a response do not answer the next request", async () => {
     await answered(`${ok}Connection: close\r\nContent-Length: 0\r\n\r\n`);
     let count = 0;
     answer = (socket) => {
@@ -598,7 +598,7 @@ describe("a response", () => {
     assert.equal(count, 2);
   });
 
-  test("to a POST that gets lost is not asked for twice", async () => {
+  test("a POST whose response is lost is not sent twice", async () => {
     await answered(`${ok}Connection: close\r\nContent-Length: 0\r\n\r\n`);
     let count = 0;
     answer = (socket) => {
@@ -611,7 +611,7 @@ describe("a response", () => {
     assert.equal(count, 2);
   });
 
-  test("that comes before the end of the upload is returned", async () => {
+  test("a response that comes before the end of the upload is returned", async () => {
     answer = (socket) => socket.write(`HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n`);
     const response = await device.fetch("/", { method: "POST", body: new Uint8Array(1000000) });
     assert.equal(response.status, 413);

@@ -37,7 +37,7 @@ function carry(carrier) {
   return { frames, end: async () => (ending.abort(), carrying) };
 }
 
-test("bytes that were read stay as they are when a frame becomes due", async () => {
+test("the carrier keeps bytes that were read when a frame becomes due", async () => {
   const carrier = new Carrier(stand(), 0);
   const { frames, end } = carry(carrier);
   assert.deepEqual([...carrier.take()], [1, 1, 1, 1, 1]);
@@ -47,7 +47,7 @@ test("bytes that were read stay as they are when a frame becomes due", async () 
   assert.equal(carrier.isUp, false);
 });
 
-test("a length outside the buffer is refused", () => {
+test("the carrier refuses a length outside the buffer", () => {
   for (const count of [4097, -1, NaN]) {
     assert.throws(() => new Carrier(stand({ read: () => count }), 0).take(), (error) => error.code === "internal");
     assert.throws(() => new Carrier(stand({ write: () => count }), 0).put(new Uint8Array(3)), (error) => error.code === "internal");

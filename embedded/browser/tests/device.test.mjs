@@ -39,7 +39,7 @@ test("onstatus is told of each state of the line, the session and the queue, and
   assert.ok(seen.every((state, index) => state !== seen[index - 1]), `${seen}`);
 });
 
-test("close resolves when the streams were released and closed", async () => {
+test("close resolves after the streams are released and closed", async () => {
   const line = pair();
   const device = await connect(async () => line);
   await until(() => device.status.line === "up", "the line is up");

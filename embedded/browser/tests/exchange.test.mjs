@@ -114,7 +114,7 @@ async function read(exchange) {
 }
 
 describe("a session", () => {
-  test("sends its preface when the device is known, and a request when the gateway has sent its settings", async () => {
+  test("a session sends its preface when the device is known, and a request when the gateway has sent its settings", async () => {
     const line = new Line();
     line.isUp = line.isKnown = false;
     const exchange = line.exchange();
@@ -136,7 +136,7 @@ describe("a session", () => {
     assert.equal(await read(exchange), "hi");
   });
 
-  test("tells how a body ends: at once, by its length, or with the stream", async () => {
+  test("a session tells how a body ends: at once, by its length, or with the stream", async () => {
     const line = await connected();
     for (const [id, bytes, framing] of [
       [3, ok(3, [], END_STREAM), 0], [5, ok(5, [["content-length", "7"]]), 7], [7, ok(7), "stream"], [9, ok(9, [["content-length", "0"]]), "stream"],
@@ -149,7 +149,7 @@ describe("a session", () => {
     }
   });
 
-  test("with a device that takes streams, or answers in HTTP/1.1, fails with the remedy", async () => {
+  test("a session with a device that takes streams, or answers in HTTP/1.1, fails with the remedy", async () => {
     for (const isOld of [false, true]) {
       const line = new Line();
       line.streams = isOld ? 0 : 4;
@@ -163,7 +163,7 @@ describe("a session", () => {
     }
   });
 
-  test("that ends before a request was sent is followed by another, at most four times", async () => {
+  test("a session that ends before a request was sent is followed by another, at most four times", async () => {
     const line = new Line();
     const exchange = line.exchange();
     for (let count = 1; count <= 5; count++) {
@@ -176,7 +176,7 @@ describe("a session", () => {
     assert.equal(line.sessionsBegun, 5);
   });
 
-  test("that ends before a request was sent, since the device is silent, fails it", async () => {
+  test("a session that ends before a request was sent, because the device is silent, fails the request", async () => {
     const line = new Line();
     line.failure = new BywayError("silent", "silence");
     const exchange = line.exchange();
@@ -186,7 +186,7 @@ describe("a session", () => {
     assert.equal(line.sessionsBegun, 1);
   });
 
-  test("that ends fails the requests that were sent, behind what has arrived", async () => {
+  test("a session that ends fails the sent requests after the bytes that have arrived", async () => {
     const line = await connected();
     const [one, other] = [line.exchange(), line.exchange()];
     await line.settle();
@@ -199,7 +199,7 @@ describe("a session", () => {
     await assert.rejects(parts.next(), code("reset"));
   });
 
-  test("is given up when the gateway has sent its last byte", async () => {
+  test("a session is given up when the gateway has sent its last byte", async () => {
     const line = await connected();
     const exchange = line.exchange();
     await line.settle();
@@ -209,7 +209,7 @@ describe("a session", () => {
     await assert.rejects(exchange.readHead(), code("reset"));
   });
 
-  test("that the gateway breaks sends GOAWAY, and fails all requests", async () => {
+  test("a session in which the gateway breaks the protocol sends GOAWAY, and fails all requests", async () => {
     const line = await connected();
     const exchanges = [line.exchange(), line.exchange()];
     await line.settle();
@@ -220,7 +220,7 @@ describe("a session", () => {
     for (const exchange of exchanges) await assert.rejects(exchange.readHead(), (error) => code("protocol")(error) && /PING/.test(error.message));
   });
 
-  test("fails its requests with the reason that the gateway gave", async () => {
+  test("a session fails its requests with the reason that the gateway gave", async () => {
     const line = await connected();
     const exchange = line.exchange();
     await line.settle();
@@ -230,7 +230,7 @@ describe("a session", () => {
     await assert.rejects(exchange.readHead(), (error) => code("reset")(error) && /ENHANCE_YOUR_CALM/.test(error.message));
   });
 
-  test("takes turns: no DATA while the line has many bytes to send, and none without room", async () => {
+  test("a session sends no DATA while the line has many bytes to send, and none without room", async () => {
     const line = await connected();
     line.unsent = 1024;
     const exchange = line.exchange("PUT", bytesFor(3000));
@@ -253,7 +253,7 @@ describe("a gateway that stops", () => {
   afterEach(() => (performance.now = now));
   const goaway = (last) => frame(GOAWAY, 0, 0, [...four(last), ...four(0)]);
 
-  test("ends what it has taken, and later requests wait for its end", async () => {
+  test("a gateway that stops ends the requests that it has taken, and later requests wait for its end", async () => {
     const line = await connected();
     const one = line.exchange();
     await line.settle();
@@ -272,7 +272,7 @@ describe("a gateway that stops", () => {
     assert.equal((await next.readHead()).status, 200);
   });
 
-  test("and does not end its session is given up 5 s behind its last request", async () => {
+  test("a gateway that stops and does not end its session is given up 5 s after its last request", async () => {
     const line = await connected();
     const one = line.exchange();
     await line.settle();
@@ -294,7 +294,7 @@ describe("a gateway that stops", () => {
 });
 
 describe("a request", () => {
-  test("can be sent again if the gateway has not taken it, or if it does nothing and its session was an old one", async () => {
+  test("a request can be sent again if the gateway has not taken it, or if it is safe and its session was an old one", async () => {
     const reset = new BywayError("reset", "");
     const cases = [
       // What the gateway does; whether the request is GET, HEAD or OPTIONS without a body; whether it can be sent again.
@@ -324,7 +324,7 @@ describe("a request", () => {
     assert.equal(first.mayRepeat(reset, true, 0), false);
   });
 
-  test("reports progress, and ends with the last byte", async () => {
+  test("a request reports progress, and ends with the last byte", async () => {
     const line = await connected([4, 100]);
     const exchange = line.exchange("PUT", bytesFor(250));
     await line.settle();
@@ -343,7 +343,7 @@ describe("a request", () => {
     assert.ok(exchange.isSent);
   });
 
-  test("has the fields of a request, without those of a connection", async () => {
+  test("a request has the fields of a request, without those of a connection", async () => {
     const line = await connected();
     line.sent = [];
     line.exchange("POST", bytesFor(3), [["x-own", "1"], ["connection", "close"], ["host", "other"], ["te", "trailers"], ["content-length", "9"]]);
@@ -362,14 +362,14 @@ describe("a request", () => {
     ]);
   });
 
-  test("with an empty body has a length and no DATA", async () => {
+  test("a request with an empty body has a length and no DATA", async () => {
     const line = await connected();
     line.exchange("POST", new Uint8Array(0));
     await line.settle();
     assert.match(line.shown().join(), /^HEADERS 3 \d+ 5$/);
   });
 
-  test("with a stream ends it when it has ended, and skips empty parts", async () => {
+  test("a request with a stream as its body ends when the stream ends, and skips empty parts", async () => {
     const line = await connected();
     const body = new ReadableStream({
       start(controller) {
@@ -384,7 +384,7 @@ describe("a request", () => {
     assert.ok(exchange.isSent);
   });
 
-  test("with a stream that fails, or has other things than bytes, is reset and fails", async () => {
+  test("a request is reset and fails if the stream of its body fails, or has values other than bytes", async () => {
     for (const [part, expected] of [[new Error("disk"), /disk/], ["text", /stream of Uint8Array/]]) {
       const line = await connected();
       let isCancelled = false;
@@ -401,7 +401,7 @@ describe("a request", () => {
     }
   });
 
-  test("that is stopped tells its owner once, rejects, resets its stream, and cancels its body", async () => {
+  test("a request that is stopped tells its owner once, rejects, resets its stream, and cancels its body", async () => {
     const line = await connected();
     let isCancelled = false;
     const body = new ReadableStream({ pull: (controller) => controller.enqueue(bytesFor(70000)), cancel: () => (isCancelled = true) });
@@ -423,7 +423,7 @@ describe("a request", () => {
     assert.ok(isCancelled);
   });
 
-  test("that is stopped before it was sent never is", async () => {
+  test("a request that is stopped before it was sent is never sent", async () => {
     const line = new Line();
     const exchange = line.exchange();
     await line.settle();
@@ -440,7 +440,7 @@ describe("a request", () => {
     assert.equal(down.sessionsBegun, 0);
   });
 
-  test("whose response is complete is given up, and its body is cancelled", async () => {
+  test("a request whose response is complete stops, and its body is cancelled", async () => {
     const line = await connected([4, 10]);
     let isCancelled = false;
     const body = new ReadableStream({ pull: (controller) => controller.enqueue(bytesFor(100)), cancel: () => (isCancelled = true) });
@@ -456,7 +456,7 @@ describe("a request", () => {
     assert.deepEqual(line.shown(), []);
   });
 
-  test("that the gateway ends fails behind what has arrived", async () => {
+  test("a request that the gateway ends fails after the bytes that have arrived", async () => {
     const line = await connected();
     const exchange = line.exchange();
     await line.settle();
@@ -467,7 +467,7 @@ describe("a request", () => {
     await assert.rejects(parts.next(), (error) => code("reset")(error) && /INTERNAL_ERROR/.test(error.message));
   });
 
-  test("gets single bytes", async () => {
+  test("a request gets a response that arrives in single bytes", async () => {
     const line = await connected();
     const exchange = line.exchange();
     await line.settle();
@@ -480,7 +480,7 @@ describe("a request", () => {
     assert.ok((await parts.next()).done);
   });
 
-  test("grants what is read at once", async () => {
+  test("a request grants credit for bytes at once when they are read", async () => {
     const line = await connected();
     const exchange = line.exchange();
     await line.settle();
@@ -492,7 +492,7 @@ describe("a request", () => {
     assert.deepEqual(line.shown(), ["WINDOW_UPDATE 3 4"]);
   });
 
-  test("waits while the gateway takes no more, and its head is checked", async () => {
+  test("a request waits while the gateway takes no more, and its head is checked", async () => {
     const line = await connected([3, 1]);
     const [one, other] = [line.exchange(), line.exchange()];
     await line.settle();

@@ -75,7 +75,7 @@ describe("a gateway", () => {
 
   testsOfRequestsAtOnce(() => ({ device, seen }));
 
-  test("loses only the request that is aborted, in each state", async () => {
+  test("a gateway loses only the request that is aborted, in each state", async () => {
     const reader = await events(device);
     const reason = new Error("enough");
     seen.closed.length = 0;
@@ -98,7 +98,7 @@ describe("a gateway", () => {
     assert.equal(device.status.queue, 0);
   });
 
-  test("is not delayed by a response that the page does not read", async () => {
+  test("a gateway is not delayed by a response that the page does not read", async () => {
     const response = await device.fetch("/bytes?400000");
     assert.equal(await text(device.fetch("/other")), "/other");
     await until(async () => {
@@ -111,7 +111,7 @@ describe("a gateway", () => {
     assert.equal(hash(await bytes(response)), hash(bytesFor(400000)));
   });
 
-  test("gets bodies with a length, and streams, and its trailers are dropped", async () => {
+  test("a gateway gets bodies with a length and streams, and its trailers are dropped", async () => {
     for (const [body, length] of [[bytesFor(20000), "20000"], ["text", "4"], ["", "0"]]) {
       const response = await device.fetch("/echo", { method: "PUT", body });
       const fields = JSON.parse(response.headers.get("x-fields"));
@@ -129,7 +129,7 @@ describe("a gateway", () => {
     await text(device.fetch("/echo", { method: "POST" }));
   });
 
-  test("has the response's status, fields and URL, and responses without a body", async () => {
+  test("a response of a gateway has its status, fields and URL, also without a body", async () => {
     const response = await device.fetch("a?b#c");
     assert.equal(response.status, 200);
     assert.equal(response.url, "http://device/a?b");
@@ -151,7 +151,7 @@ describe("a gateway", () => {
     assert.equal(device.status.queue, 0);
   });
 
-  test("follows redirects with the body, and answers before the end of an upload", async () => {
+  test("redirects of a gateway are followed with the body, and it can answer before the end of an upload", async () => {
     const response = await device.fetch("/moved", { method: "PUT", body: "again" });
     assert.equal(await response.text(), "again");
     assert.ok(response.redirected);
@@ -164,7 +164,7 @@ describe("a gateway", () => {
     assert.equal(await text(device.fetch("/text")), "/text");
   });
 
-  test("sees that a body failed, and no end of it", async () => {
+  test("a gateway learns that a body has failed, and sees no end of it", async () => {
     const reason = new Error("disk");
     for (const fail of [(controller) => controller.error(reason), (controller) => controller.enqueue("text")]) {
       seen.closed.length = 0;
@@ -178,7 +178,7 @@ describe("a gateway", () => {
     assert.equal(device.status.queue, 0);
   });
 
-  test("that is unplugged goes on with its responses when the cable is back", async () => {
+  test("a gateway whose cable is unplugged continues its responses when the cable is back", async () => {
     const reader = await events(device);
     const response = await device.fetch("/bytes?100000");
     rig.tell("cut hang-up b");
@@ -192,7 +192,7 @@ describe("a gateway", () => {
     await reader.cancel();
   });
 
-  test("that restarts fails the requests that it had, and answers others without notice", async () => {
+  test("a gateway that restarts fails the requests that it had, and answers others without notice", async () => {
     assert.equal(await text(device.fetch("/text")), "/text");
     const waiting = [1, 2, 3].map(() => assert.rejects(device.fetch("/wait", { method: "POST" }), code("reset")));
     await until(() => seen.waiting.length === 3, "three requests arrive");
@@ -204,7 +204,7 @@ describe("a gateway", () => {
     seen.waiting.length = 0;
   });
 
-  test("that stops answers the request that it has, and the next one goes to its successor", async () => {
+  test("a gateway that stops answers the request that it has, and the next one goes to its successor", async () => {
     const slow = text(device.fetch("/wait"));
     await until(() => seen.waiting.length === 1, "the slow path is asked for");
     const before = device.status.received;
@@ -241,7 +241,7 @@ describe("with another device", { concurrency: 3 }, () => {
     });
   });
 
-  test("limits of time end requests, but no upload that makes progress", async () => {
+  test("limits of time end requests to a gateway, but no upload that makes progress", async () => {
     await using({ baud: 115200, connection: { responseTimeout: 1000 } }, async (device) => {
       await assert.rejects(device.fetch("/wait"), code("timeout"));
       assert.equal((await bytes(device.fetch("/echo", { method: "POST", body: new Uint8Array(16000) }))).length, 16000);

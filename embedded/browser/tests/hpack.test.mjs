@@ -75,7 +75,7 @@ describe("the examples of RFC 7541", () => {
     ],
   };
   for (const [name, blocks] of Object.entries(examples)) {
-    test(`are decoded: ${name}`, () => {
+    test(`an example of RFC 7541 is decoded: ${name}`, () => {
       const decoder = new Decoder();
       for (const [block, expected] of blocks) assert.deepEqual(shown(decode(block, decoder)), expected);
     });
@@ -105,11 +105,11 @@ test("a number has five bytes at most", () => {
   assert.deepEqual(decode("1f 80 80 80 00 01 61"), [["accept-charset", "a"]]);
 });
 
-test("7 bits of padding are taken", () => {
+test("the decoder accepts 7 bits of padding", () => {
   assert.deepEqual(decode("00 00 83 032cff"), [["", "033"]]);
 });
 
-test("all entries of the static table are there", () => {
+test("the decoder has all entries of the static table", () => {
   const fields = decode([...Array(61).keys()].map((index) => (0x81 + index).toString(16)).join(""));
   assert.equal(fields.length, 61);
   for (const [index, field] of [[1, ":authority: "], [7, ":scheme: https"], [8, ":status: 200"], [14, ":status: 500"], [15, "accept-charset: "],
@@ -140,7 +140,7 @@ describe("a block is refused", () => {
     "with padding of zeros": `00${plain("a")} 81 18`,
   };
   for (const [name, block] of Object.entries(rows)) {
-    test(name, () => {
+    test(`a block ${name} is refused`, () => {
       assert.throws(() => decode(block), (error) => error instanceof CompressionError && (!/a number (of|that has)/.test(name) || /too large/.test(error.message)));
     });
   }
@@ -149,7 +149,7 @@ describe("a block is refused", () => {
 describe("a table", () => {
   const stored = (name, value) => `40${plain(name)}${plain(value)}`;
 
-  test("has the newest entry first, and drops the oldest at 4,096 bytes", () => {
+  test("a dynamic table has the newest entry first, and drops the oldest at 4,096 bytes", () => {
     const decoder = new Decoder();
     // Each takes 1 + 95 + 32 bytes.
     for (let count = 0; count < 32; count++) decode(stored("a", String.fromCharCode(65 + count).repeat(95)), decoder);
@@ -162,7 +162,7 @@ describe("a table", () => {
     assert.throws(() => decode("de", decoder), CompressionError);
   });
 
-  test("is empty behind an entry that is larger", () => {
+  test("a dynamic table is empty after an entry that is larger", () => {
     const decoder = new Decoder();
     decode(stored("a", "b"), decoder);
     decode("3f 0a", decoder); // 41 bytes.
@@ -171,7 +171,7 @@ describe("a table", () => {
     assert.throws(() => decode("be", decoder), CompressionError);
   });
 
-  test("keeps an entry that fits exactly", () => {
+  test("a dynamic table keeps an entry that fits exactly", () => {
     const decoder = new Decoder();
     decode("3f 03", decoder); // 34 bytes.
     decode(stored("a", "b"), decoder);
@@ -181,7 +181,7 @@ describe("a table", () => {
     assert.throws(() => decode("be", decoder), CompressionError);
   });
 
-  test("is emptied by a size of 0, and used again behind a larger one", () => {
+  test("a dynamic table is emptied by a size of 0, and used again after a larger one", () => {
     const decoder = new Decoder();
     decode(stored("a", "b"), decoder);
     decode(`20 3f e1 1f ${stored("c", "d")}`, decoder);
@@ -189,13 +189,13 @@ describe("a table", () => {
     assert.throws(() => decode("bf", decoder), CompressionError);
   });
 
-  test("stores no field that says so", () => {
+  test("a dynamic table stores no field that is marked as never stored", () => {
     const decoder = new Decoder();
     for (const kind of ["00", "10"]) decode(`${kind}${plain("a")}${plain("b")}`, decoder);
     assert.throws(() => decode("be", decoder), CompressionError);
   });
 
-  test("takes the name of an entry of its own", () => {
+  test("a dynamic table gives the name of its own entry to a new one", () => {
     const decoder = new Decoder();
     decode(stored("a", "b"), decoder);
     assert.deepEqual(decode(`7e${plain("c")}`, decoder), [["a", "c"]]);
@@ -216,7 +216,7 @@ test("a list above the limit gives no fields, and the table is up to date", () =
 });
 
 describe("the encoder", () => {
-  test("writes what the decoder reads, and nothing that is stored", () => {
+  test("the encoder writes fields that the decoder reads, and stores none", () => {
     const fields = [
       [":method", "GET"], [":method", "PUT"], [":scheme", "http"], [":path", "/"], [":path", "/a?b"], [":authority", "device"],
       ["accept-encoding", "gzip, deflate"], ["user-agent", ""], ["x-own", "\xff\x80"], ["authorization", "secret"], ["cookie", "a=b"],
@@ -228,7 +228,7 @@ describe("the encoder", () => {
     assert.throws(() => decode("be", decoder), CompressionError);
   });
 
-  test("uses the static table, gives up the table of the peer, and marks secrets", () => {
+  test("the encoder uses the static table, empties the table of the peer, and marks secrets", () => {
     const bytes = (fields) => Buffer.from(encode(fields)).toString("hex");
     assert.equal(bytes([[":method", "GET"], [":path", "/"]]), "208284");
     assert.equal(bytes([["host", "a"]]), "200f170161");

@@ -73,14 +73,14 @@ function outcome(stream) {
 }
 
 describe("a connection", () => {
-  test("begins with its preface, and settings that allow no push and 16 KiB of fields", () => {
+  test("a connection begins with its preface, and settings that allow no push and 16 KiB of fields", () => {
     const client = new Client();
     const bytes = [...client.output(4096, true), ...client.output(4096, true)];
     assert.deepEqual(bytes, [...text(PREFACE), ...frame(SETTINGS, 0, 0, [0, 2, 0, 0, 0, 0, 0, 6, 0, 0, 64, 0])]);
     assert.equal(client.output(4096, true).length, 0);
   });
 
-  test("sends a request at once, in one frame, and its response is read", () => {
+  test("a connection sends a request at once, in one frame, and reads its response", () => {
     const client = new Client();
     const stream = client.request();
     const [, { type, flags, stream: id, payload }] = client.sent();
@@ -93,7 +93,7 @@ describe("a connection", () => {
     assert.equal(outcome(stream), "200 hello.");
   });
 
-  test("takes no bytes above the room, and sends frames in order", () => {
+  test("a connection sends no more bytes than there is room for, and frames in order", () => {
     const client = new Client();
     client.request();
     const bytes = [];
@@ -101,7 +101,7 @@ describe("a connection", () => {
     assert.ok(bytes.every((count) => count <= 5) && bytes.length > 10);
   });
 
-  test("answers PING with its bytes, and not the answer to one", () => {
+  test("a connection answers a PING with its bytes, and does not answer an acknowledgement", () => {
     const client = connected();
     client.say(frame(PING, 0, 0, [1, 2, 3, 4, 5, 6, 7, 8]));
     assert.deepEqual(client.sent(), [{ type: PING, flags: ACK, stream: 0, payload: [1, 2, 3, 4, 5, 6, 7, 8] }]);
@@ -109,7 +109,7 @@ describe("a connection", () => {
     assert.deepEqual(client.sent(), []);
   });
 
-  test("has as many requests as the gateway allows, and at most 16", () => {
+  test("a connection has as many requests as the gateway allows, and at most 16", () => {
     assert.equal(connected().limit, 16);
     assert.equal(connected([3, 1000]).limit, 16);
     const client = connected([3, 2]);
@@ -123,7 +123,7 @@ describe("a connection", () => {
     assert.equal(connected([3, 0]).request(), null);
   });
 
-  test("takes several settings from one frame, and each for what it is", () => {
+  test("a connection takes several settings from one frame, and applies each", () => {
     const client = connected([3, 2], [4, 100]);
     assert.equal(client.limit, 2);
     const stream = client.request("POST", true);
@@ -143,7 +143,7 @@ describe("a connection", () => {
     assert.deepEqual(none.sent(), [{ type: GOAWAY, flags: 0, stream: 0, payload: [0, 0, 0, 0, 0, 0, 0, 3] }]);
   });
 
-  test("begins no request while many frames wait to be sent", () => {
+  test("a connection begins no request while many frames wait to be sent", () => {
     const client = connected();
     for (let count = 0; count < 8; count++) client.say(frame(PING, 0, 0, Array(8).fill(count)));
     assert.equal(client.request().id, 1);
@@ -152,7 +152,7 @@ describe("a connection", () => {
     assert.ok(client.request());
   });
 
-  test("refuses a request whose head is above 16 KiB, and goes on", () => {
+  test("a connection refuses a request whose head is above 16 KiB, and continues", () => {
     const client = connected();
     const long = (count) => client.begin([...GET, ["x", "y".repeat(count)]], "GET", false);
     assert.throws(() => long(16384), (error) => error.code === "limit");
@@ -160,7 +160,7 @@ describe("a connection", () => {
     assert.equal(long(16000).id, 1);
   });
 
-  test("has no more requests behind the last number of a stream", () => {
+  test("a connection has no more requests after the last number of a stream", () => {
     const client = new Client(0x7ffffffd);
     client.say(settings());
     assert.equal(client.request().id, 0x7ffffffd);
@@ -316,7 +316,7 @@ const rows = {
 describe("a gateway that sends", () => {
   for (const [name, [bytes, expected]] of Object.entries(rows)) {
     const isEnd = typeof expected === "number";
-    test(`${name} ${isEnd ? "ends the connection" : expected.some((text) => /RST/.test(text)) ? "ends the stream" : "is understood"}`, () => {
+    test(`a gateway that sends ${name} ${isEnd ? "ends the connection" : expected.some((text) => /RST/.test(text)) ? "ends the stream" : "is understood"}`, () => {
       for (const inPieces of bytes.length < 3000 ? [false, true] : [false]) {
         const client = connected();
         const streams = [client.request(), client.request(), client.request("POST", true)];
@@ -342,7 +342,7 @@ describe("a gateway that sends", () => {
     "HTTP/1.1": text("HTTP/1.1 400 Bad Request\r\n\r\n"), "PING first": frame(PING, 0, 0, Array(8).fill(0)),
     "an acknowledgement first": frame(SETTINGS, ACK, 0), "a response first": ok(1),
   })) {
-    test(`${name} ends the connection`, () => {
+    test(`a gateway that sends ${name} ends the connection`, () => {
       const client = new Client();
       client.request();
       client.say(bytes);
@@ -367,7 +367,7 @@ describe("frames without content", () => {
     "HEADERS of a stream that was reset": head(5, [["a", "b"]]),
   };
   for (const [name, bytes] of Object.entries(floods)) {
-    test(`end the connection if there are more than 500 at once, and are taken in time: ${name}`, () => {
+    test(`more than 500 frames without content at once end the connection: ${name}`, () => {
       const start = () => {
         const client = connected();
         const streams = [client.request(), client.request(), client.request()];
@@ -395,7 +395,7 @@ describe("frames without content", () => {
     });
   }
 
-  test("are 500 at once, and 20 more in each second", () => {
+  test("500 frames without content are allowed at once, and 20 more in each second", () => {
     const client = connected();
     const ping = () => client.say(frame(PING, ACK, 0, Array(8).fill(0))).failure === null;
     const count = () => {
@@ -414,7 +414,7 @@ describe("frames without content", () => {
     assert.match(later.failure.message, /without content/);
   });
 
-  test("are allowed for each request", () => {
+  test("frames without content are allowed for each request", () => {
     const client = connected();
     for (let count = 0; count < 300; count++) {
       const { id } = client.request();
@@ -423,7 +423,7 @@ describe("frames without content", () => {
     assert.equal(client.failure, null);
   });
 
-  test("are allowed for the frames of a request", () => {
+  test("frames without content are allowed among the frames of a request", () => {
     const client = connected();
     const stream = client.request("POST", true);
     for (let count = 0; count < 1000; count++) {
@@ -434,7 +434,7 @@ describe("frames without content", () => {
     assert.equal(client.failure, null);
   });
 
-  test("that want answers are limited while nothing can be sent", () => {
+  test("frames that need an answer are limited while nothing can be sent", () => {
     const client = connected();
     for (let count = 0; !client.failure && count < 2000; count++) {
       client.now += 60;
@@ -446,7 +446,7 @@ describe("frames without content", () => {
 });
 
 describe("windows", () => {
-  test("of the gateway limit what is sent of a stream and of all", () => {
+  test("windows of the gateway limit the bytes of a stream and of all streams", () => {
     const client = connected([4, 100]);
     const [one, other] = [client.request("POST", true), client.request("POST", true)];
     client.sent();
@@ -473,7 +473,7 @@ describe("windows", () => {
     assert.ok(one.isWritten && other.isWritten && one.isSent);
   });
 
-  test("do not delay the end of a request without more bytes", () => {
+  test("a window does not delay the end of a request without more bytes", () => {
     const client = connected([4, 0]);
     const stream = client.request("POST", true);
     client.sent();
@@ -482,7 +482,7 @@ describe("windows", () => {
     assert.ok(stream.isWritten);
   });
 
-  test("of this end are widened when half was read, and nothing more is taken before", () => {
+  test("windows of this end are widened when half was read, and not before", () => {
     const client = connected();
     const stream = client.request();
     client.say(ok(1)).sent();
@@ -503,7 +503,7 @@ describe("windows", () => {
     assert.deepEqual(client.shown(), ["GOAWAY 0 3"]);
   });
 
-  test("are widened by what was read since the last time", () => {
+  test("windows are widened by the bytes that were read since the last time", () => {
     const client = connected();
     const stream = client.request();
     client.say(ok(1)).sent();
@@ -514,7 +514,7 @@ describe("windows", () => {
     assert.deepEqual(client.shown(), ["WINDOW_UPDATE 0 32768", "WINDOW_UPDATE 1 32768", "WINDOW_UPDATE 0 48768", "WINDOW_UPDATE 1 48768"]);
   });
 
-  test("of the connection limit all streams together", () => {
+  test("the window of the connection limits all streams together", () => {
     const client = connected();
     const streams = [...Array(4)].map(() => client.request());
     // 32,767 bytes are not half of the window, so it is not widened.
@@ -527,7 +527,7 @@ describe("windows", () => {
     assert.deepEqual(client.shown(), ["WINDOW_UPDATE 0 32768"]);
   });
 
-  test("count padding as read, and are not widened behind the end", () => {
+  test("windows count padding as read, and are not widened after the end", () => {
     const client = connected();
     const stream = client.request();
     client.say(ok(1)).sent();
@@ -540,7 +540,7 @@ describe("windows", () => {
     assert.deepEqual(client.shown(), []);
   });
 
-  test("hold few objects for many small parts", () => {
+  test("windows hold few objects for many small parts", () => {
     const client = connected();
     const stream = client.request();
     client.say(ok(1));
@@ -554,7 +554,7 @@ describe("windows", () => {
 });
 
 describe("a body", () => {
-  test("of a request takes turns with those of others, in short frames", () => {
+  test("a body of a request takes turns with those of others, in short frames", () => {
     const client = connected();
     const streams = [...Array(3)].map(() => client.request("POST", true));
     client.sent();
@@ -565,7 +565,7 @@ describe("a body", () => {
     assert.deepEqual(sent.filter(({ stream }) => stream === 3).flatMap(({ payload }) => payload), [...bytesFor(2500)]);
   });
 
-  test("of a request waits behind other frames, for room, and for its turn on the line", () => {
+  test("a body of a request waits for other frames, for room, and for its turn on the line", () => {
     const client = connected();
     const stream = client.request("POST", true);
     stream.write(bytesFor(2000), false);
@@ -581,7 +581,7 @@ describe("a body", () => {
     assert.ok(stream.isWritten && !stream.isSent);
   });
 
-  test("of a response comes without its padding, however its bytes arrive", () => {
+  test("a body of a response comes without its padding, however its bytes arrive", () => {
     for (const inPieces of [false, true]) {
       const client = connected();
       const stream = client.request();
@@ -590,7 +590,7 @@ describe("a body", () => {
     }
   });
 
-  test("of a response is there as its bytes arrive, not when its frame is complete", () => {
+  test("a body of a response can be read as its bytes arrive, not when its frame is complete", () => {
     const client = connected();
     const stream = client.request();
     client.say(ok(1)).say(data(1, text("abcdef"), END_STREAM).slice(0, 12));
@@ -599,7 +599,7 @@ describe("a body", () => {
     assert.equal(outcome(stream), "200 def.");
   });
 
-  test("of a response that is not read takes as much memory as it has bytes", () => {
+  test("a body of a response that is not read takes as much memory as it has bytes", () => {
     const client = connected();
     const stream = client.request();
     client.say(ok(1));
@@ -607,7 +607,7 @@ describe("a body", () => {
     for (let part; (part = stream.take()).length > 0; ) assert.equal(part.buffer.byteLength, part.length);
   });
 
-  test("of a response is dropped behind HEAD, and its length is not expected", () => {
+  test("a body of a response to HEAD is dropped, and its length is not expected", () => {
     const client = connected();
     const stream = client.request("HEAD");
     client.say(ok(1, [["content-length", "5"]], END_STREAM));
@@ -617,7 +617,7 @@ describe("a body", () => {
 });
 
 describe("a stream", () => {
-  test("that is aborted takes no more, and its frames do no harm up to its window", () => {
+  test("a stream that is aborted takes no more, and its frames do no harm up to its window", () => {
     const client = connected();
     const stream = client.request();
     client.say(ok(1)).say(data(1, text("abc")));
@@ -635,7 +635,7 @@ describe("a stream", () => {
     assert.deepEqual(client.shown(), ["GOAWAY 0 3"]);
   });
 
-  test("that is aborted is closed behind the end of its response", () => {
+  test("a stream that is aborted is closed after the end of its response", () => {
     for (const end of [data(1, [], END_STREAM), head(1, [["a", "b"]], END_STREAM), frame(RST_STREAM, 0, 1, four(8))]) {
       const client = connected();
       client.request().abort();
@@ -646,7 +646,7 @@ describe("a stream", () => {
     }
   });
 
-  test("that is aborted within a frame ignores the rest of it", () => {
+  test("a stream that is aborted within a frame ignores the rest of it", () => {
     const client = connected();
     const stream = client.request();
     const bytes = [...data(1, text("abcdef"), END_STREAM), ...frame(PING, 0, 0, Array(8).fill(0))];
@@ -656,7 +656,7 @@ describe("a stream", () => {
     assert.deepEqual(client.shown(), ["RST_STREAM 1 8", "PING 0 8 1"]);
   });
 
-  test("that is aborted keeps the tables of both ends alike", () => {
+  test("a stream that is aborted keeps the tables of both ends equal", () => {
     const client = connected();
     const [stream, other] = [client.request(), client.request()];
     stream.abort();
@@ -665,7 +665,7 @@ describe("a stream", () => {
     assert.deepEqual(other.head.fields, [["a", "b"]]);
   });
 
-  test("that was aborted is remembered, among the last 256", () => {
+  test("a stream that was aborted is remembered, among the last 256", () => {
     const client = connected();
     for (let count = 0; count < 257; count++) {
       client.request().abort();
@@ -677,7 +677,7 @@ describe("a stream", () => {
     assert.match(client.failure.message, /behind the end/);
   });
 
-  test("that the gateway ends has its bytes, and the reason", () => {
+  test("a stream that the gateway ends has its bytes, and the reason", () => {
     for (const [code, message, isUnprocessed] of [[7, /REFUSED_STREAM/, true], [2, /INTERNAL_ERROR/, false], [99, /99/, false]]) {
       const client = connected();
       const stream = client.request();
@@ -689,7 +689,7 @@ describe("a stream", () => {
     }
   });
 
-  test("that has ended widens no window when its bytes are read", () => {
+  test("a stream that has ended widens no window when its bytes are read", () => {
     for (const isOwn of [false, true]) {
       const client = connected();
       const stream = client.request();
@@ -703,7 +703,7 @@ describe("a stream", () => {
     }
   });
 
-  test("whose response is complete stops its request without an error", () => {
+  test("a stream whose response is complete stops its request without an error", () => {
     for (const code of [0, 8]) {
       const client = connected();
       const stream = client.request("POST", true);
@@ -718,7 +718,7 @@ describe("a stream", () => {
     }
   });
 
-  test("whose response is complete is over when its request is", () => {
+  test("a stream whose response is complete ends when its request is complete", () => {
     const client = connected();
     const stream = client.request("POST", true);
     client.sent();
@@ -731,7 +731,7 @@ describe("a stream", () => {
     assert.deepEqual(client.shown(), []);
   });
 
-  test("whose request is given up behind its response sends RST_STREAM, and nothing may follow", () => {
+  test("a stream whose request is stopped after its response sends RST_STREAM, and nothing may follow", () => {
     const client = connected();
     const stream = client.request("POST", true);
     client.say(ok(1, [], END_STREAM)).sent();
@@ -745,7 +745,7 @@ describe("a stream", () => {
 describe("GOAWAY", () => {
   const goaway = (last, code = 0) => frame(GOAWAY, 0, 0, [...four(last), ...four(code)]);
 
-  test("lets requests end that were taken, and tells the others that they were not", () => {
+  test("GOAWAY lets the requests end that were taken, and fails the others as not processed", () => {
     const client = connected();
     const [one, other] = [client.request(), client.request()];
     client.say(goaway(1));
@@ -761,7 +761,7 @@ describe("GOAWAY", () => {
     assert.equal(client.farewell, null);
   });
 
-  test("can come twice, first with the highest number", () => {
+  test("GOAWAY can come twice, first with the highest number", () => {
     const client = connected();
     const streams = [client.request(), client.request()];
     client.say(goaway(0x7fffffff));
@@ -770,7 +770,7 @@ describe("GOAWAY", () => {
     assert.deepEqual(streams.map((stream) => stream.isUnprocessed), [false, true]);
   });
 
-  test("tells why the gateway ended the connection", () => {
+  test("GOAWAY tells why the gateway ended the connection", () => {
     assert.match(connected().say(goaway(0, 11)).farewell.message, /ENHANCE_YOUR_CALM/);
     assert.match(connected().say(goaway(0, 77)).farewell.message, /77/);
   });

@@ -113,7 +113,7 @@ describe("a device of WebUSB", () => {
     return { ...pair, reader: pair.readable.getReader(), writer: pair.writable.getWriter() };
   };
 
-  test("that is an adapter is opened with its rate and its lines, and closed", async () => {
+  test("a WebUSB device that is an adapter is opened with its rate and its lines, and closed", async () => {
     const device = new Device();
     const { close } = await opened(device, { baudRate: 921600 });
     const lines = ["control 20 0 1 0,16,14,0,0,0,8", "control 22 3 1"];
@@ -131,7 +131,7 @@ describe("a device of WebUSB", () => {
     assert.equal(fast.calls[4], "control 20 0 1 4,3,2,1,0,0,8");
   });
 
-  test("of a vendor's class has no lines, and its alternate setting is selected", async () => {
+  test("a WebUSB device of a vendor's class has no lines, and its alternate setting is selected", async () => {
     const device = new Device([face(0, 255, [bulk(4, "in")]), face(5, 255, [bulk(2, "in"), bulk(3, "out")], 1)]);
     const { close, writer } = await opened(device);
     await writer.write(Uint8Array.of(1));
@@ -139,7 +139,7 @@ describe("a device of WebUSB", () => {
     assert.deepEqual(device.calls, ["open", "configuration 1", "claim 5", "alternate 5 1", "out 3 1", "close"]);
   });
 
-  test("delivers what arrives, also behind empty transfers", async () => {
+  test("a WebUSB device delivers the bytes that arrive, also after empty transfers", async () => {
     const device = new Device();
     const { reader } = await opened(device);
     device.say({ bytes: [] });
@@ -149,7 +149,7 @@ describe("a device of WebUSB", () => {
     assert.deepEqual([...(await reader.read()).value], [3]);
   });
 
-  test("gets all bytes, also if it takes them in parts", async () => {
+  test("a WebUSB device gets all bytes, also if it takes them in parts", async () => {
     const device = new Device();
     const { writer } = await opened(device);
     device.calls = [];
@@ -160,7 +160,7 @@ describe("a device of WebUSB", () => {
     await assert.rejects(writer.write(Uint8Array.of(1)), /takes no bytes/);
   });
 
-  test("that stalls is cleared and asked again, three times", async () => {
+  test("a WebUSB device that stalls is cleared and asked again, three times", async () => {
     const device = new Device();
     const { reader, writer } = await opened(device);
     device.calls = [];
@@ -176,14 +176,14 @@ describe("a device of WebUSB", () => {
     await assert.rejects(reader.read(), /stall/);
   });
 
-  test("that sends too much ends the stream", async () => {
+  test("a WebUSB device that sends too much ends the stream", async () => {
     const device = new Device();
     const { reader } = await opened(device);
     device.say({ status: "babble" });
     await assert.rejects(reader.read(), /babble/);
   });
 
-  test("that cannot be claimed is closed again, and the reason is told", async () => {
+  test("a WebUSB device that cannot be claimed is closed again, and the error names the reason", async () => {
     const device = new Device();
     device.refuses = 2;
     plugged(device);
@@ -191,7 +191,7 @@ describe("a device of WebUSB", () => {
     assert.equal(device.calls.at(-1), "close");
   });
 
-  test("without bulk endpoints fails requests with the reason", async () => {
+  test("a WebUSB device without bulk endpoints fails requests with the reason", async () => {
     for (const interfaces of [[face(0, 3, [INTERRUPT])], [face(0, 10, [bulk(2, "in")])], [face(0, 8, [bulk(2, "in"), bulk(3, "out")])]]) {
       const device = new Device(interfaces);
       plugged(device);
@@ -202,11 +202,11 @@ describe("a device of WebUSB", () => {
     }
   });
 
-  test("that is gone is replaced by one with the same numbers, and by no other", async () => {
+  test("a WebUSB device that is gone is replaced by one with the same numbers, and by no other", async () => {
     const device = new Device();
-    const stranger = Object.assign(new Device(), { serialNumber: "b" });
+    const other = Object.assign(new Device(), { serialNumber: "b" });
     const again = new Device();
-    plugged(device, stranger);
+    plugged(device, other);
     const open = usbPort(device);
     const { readable, close } = await open();
     const reader = readable.getReader();
@@ -214,9 +214,9 @@ describe("a device of WebUSB", () => {
     await assert.rejects(reader.read(), { name: "NetworkError" });
     await close();
     assert.equal(device.calls.at(-1), "close");
-    plugged(stranger);
+    plugged(other);
     await assert.rejects(open(), { name: "NotFoundError" });
-    plugged(stranger, again);
+    plugged(other, again);
     await open();
     assert.equal(again.calls[0], "open");
     // From now on it is the first one to try.
@@ -226,10 +226,10 @@ describe("a device of WebUSB", () => {
     await open();
     assert.equal(again.calls[0], "open");
     assert.deepEqual(device.calls, []);
-    assert.deepEqual(stranger.calls, []);
+    assert.deepEqual(other.calls, []);
   });
 
-  test("carries requests to a gateway, and goes on when it is plugged in again", async () => {
+  test("a WebUSB device carries requests to a gateway, and continues when it is plugged in again", async () => {
     const rig = await Rig.make(await httpServer((request, response) => response.end(request.url)), { gateway: true });
     /** A device whose bytes are those of the line. */
     const bridged = async () => {
@@ -280,9 +280,9 @@ describe("a port of Web Serial", () => {
     }
   }
 
-  test("is opened again, or one with the same numbers instead of it", async () => {
-    const [port, stranger, other, again] = [new Port(1, 2), new Port(2, 2), new Port(1, 3), new Port(1, 2)];
-    const serial = { getPorts: async () => [port, stranger, other] };
+  test("a port of Web Serial is opened again, or one with the same numbers in its place", async () => {
+    const [port, otherVendor, otherProduct, again] = [new Port(1, 2), new Port(2, 2), new Port(1, 3), new Port(1, 2)];
+    const serial = { getPorts: async () => [port, otherVendor, otherProduct] };
     Object.defineProperty(globalThis, "navigator", { value: { serial }, configurable: true });
     const open = serialPort(port, { baudRate: 9600 });
     const opening = 'open {"bufferSize":4096,"baudRate":9600}';
@@ -291,11 +291,11 @@ describe("a port of Web Serial", () => {
     assert.deepEqual(port.calls, [opening, "close", opening]);
     port.isGone = true;
     await assert.rejects(open(), { name: "NetworkError" });
-    serial.getPorts = async () => [port, stranger, other, again];
+    serial.getPorts = async () => [port, otherVendor, otherProduct, again];
     assert.equal(await open(), again);
     port.isGone = false;
     assert.equal(await open(), again);
-    assert.deepEqual([stranger.calls, other.calls], [[], []]);
+    assert.deepEqual([otherVendor.calls, otherProduct.calls], [[], []]);
   });
 });
 
@@ -328,7 +328,7 @@ describe("a WebSocket", () => {
     return { ...pair, socket: Socket.last, reader: pair.readable.getReader(), writer: pair.writable.getWriter() };
   };
 
-  test("carries binary messages in both directions, and ignores texts", async () => {
+  test("a WebSocket carries binary messages in both directions, and ignores texts", async () => {
     const { socket, reader, writer } = await opened();
     assert.deepEqual([socket.url, socket.binaryType], ["ws://127.0.0.1/line", "arraybuffer"]);
     socket.onmessage({ data: "text" });
@@ -338,7 +338,7 @@ describe("a WebSocket", () => {
     assert.deepEqual(socket.sent, [[3]]);
   });
 
-  test("takes no more bytes while more than 8 KiB wait, and none when it is closed", async () => {
+  test("a WebSocket takes no more bytes while more than 8 KiB wait, and none when it is closed", async () => {
     const { socket, writer, reader } = await opened();
     let looks = 0;
     Object.defineProperty(socket, "bufferedAmount", { get: () => ((looks += 1), 8193), configurable: true });
@@ -356,14 +356,14 @@ describe("a WebSocket", () => {
     assert.deepEqual(socket.sent, [[1]]);
   });
 
-  test("that does not open is told", async () => {
+  test("a WebSocket that does not open fails requests with the reason", async () => {
     globalThis.WebSocket = Socket;
     const opening = assert.rejects(webSocket("ws://127.0.0.1/line")(), (error) => error.code === "gone" && /127\.0\.0\.1/.test(error.message));
     Socket.last.close();
     await opening;
   });
 
-  test("is closed with each of its streams, and by its owner", async () => {
+  test("a WebSocket is closed with each of its streams, and by its owner", async () => {
     for (const end of [({ reader }) => reader.cancel(), ({ writer }) => writer.close(), ({ writer }) => writer.abort(), ({ close }) => close()]) {
       const pair = await opened();
       await end(pair);

@@ -77,7 +77,7 @@ describe("a session with streams", () => {
     "bytes and an abort": [[...data(0, text("abc")), 0x30], "abc!"],
   };
   for (const [name, [bytes, expected]] of Object.entries(rows)) {
-    test(`${expected === null ? "ends at" : "takes"} ${name}, cut anywhere`, () => {
+    test(`a session with streams ${expected === null ? "ends at" : "takes"} ${name}, cut anywhere`, () => {
       for (let cut = 0; cut < bytes.length; cut += bytes.length > 100 ? 97 : 1) {
         const line = new Line();
         const session = new Session(line);
@@ -98,7 +98,7 @@ describe("a session with streams", () => {
     });
   }
 
-  test("sends no more than the credit of each stream, and goes on with more", () => {
+  test("a session with streams sends no more than the credit of each stream, and continues with more credit", () => {
     const line = new Line();
     const session = new Session(line);
     const stream = session.connect();
@@ -112,7 +112,7 @@ describe("a session with streams", () => {
     assert.deepEqual(line.sent, data(0, [...bytes.subarray(0, 64)]));
   });
 
-  test("grants what is read, and nothing before", () => {
+  test("a session with streams grants the bytes that are read, and none before", () => {
     const line = new Line();
     const session = new Session(line);
     const stream = session.connect();
@@ -124,7 +124,7 @@ describe("a session with streams", () => {
     assert.ok(!session.isOver);
   });
 
-  test("grants what is read later if there is no room for it", () => {
+  test("a session with streams grants read bytes later if there is no room for the credit", () => {
     const line = new Line();
     const session = new Session(line);
     const stream = session.connect();
@@ -138,7 +138,7 @@ describe("a session with streams", () => {
     assert.ok(!session.isOver);
   });
 
-  test("lets other streams have their turn, and keeps room for ends and credit", () => {
+  test("a session with streams lets the streams take turns, and keeps room for ends and credit", () => {
     const line = new Line();
     const session = new Session(line);
     const stream = session.connect();
@@ -151,7 +151,7 @@ describe("a session with streams", () => {
     assert.deepEqual(line.sent, [0x30]);
   });
 
-  test("uses a stream again only when both ends have ended it", () => {
+  test("a session with streams uses a stream again only when both ends have ended it", () => {
     const line = new Line();
     line.streams = 2;
     const session = new Session(line);
@@ -173,7 +173,7 @@ describe("a session with streams", () => {
     assert.ok(session.connect());
   });
 
-  test("keeps no more of what it has received than the bytes of a response that is not read", () => {
+  test("a session with streams keeps no more memory than the bytes of a response that is not read", () => {
     const line = new Line();
     const session = new Session(line);
     const [stream, other] = [session.connect(), session.connect()];
@@ -189,7 +189,7 @@ describe("a session with streams", () => {
     assert.equal(parts.reduce((sum, part) => sum + part.buffer.byteLength, 0), count);
   });
 
-  test("sends an end later if there is no room for it", () => {
+  test("a session with streams sends an end later if there is no room for it", () => {
     const line = new Line();
     const session = new Session(line);
     const stream = session.connect();
@@ -201,7 +201,7 @@ describe("a session with streams", () => {
     assert.ok(!stream.isInUse);
   });
 
-  test("that is over takes nothing of the next one", () => {
+  test("a session that is over takes nothing of the next one", () => {
     const line = new Line();
     const first = new Session(line);
     first.connect();
@@ -212,7 +212,7 @@ describe("a session with streams", () => {
     assert.deepEqual([...stream.take()], text("new"));
   });
 
-  test("with a device that takes none is one connection", () => {
+  test("a session with a device without streams is one connection", () => {
     const line = new Line();
     line.streams = 0;
     const session = new Session(line);
@@ -223,7 +223,7 @@ describe("a session with streams", () => {
     assert.deepEqual([...whole.take()], [0x00, 0x50]);
   });
 
-  test("sends nothing until the device is known", () => {
+  test("a session with streams sends nothing until the device is known", () => {
     const line = new Line();
     line.isKnown = false;
     const session = new Session(line);
@@ -265,7 +265,7 @@ describe("a device that takes streams", () => {
 
   testsOfRequestsAtOnce(() => ({ device, seen }));
 
-  test("loses only the request that is aborted, in each state", async () => {
+  test("a device with streams loses only the request that is aborted, in each state", async () => {
     const session = device.status.session;
     const events = eventsOf(await device.fetch("/events"));
     assert.equal(await events.next(), "data: 0\n\n");
@@ -287,7 +287,7 @@ describe("a device that takes streams", () => {
     await events.cancel();
   });
 
-  test("is not delayed by a response that the page does not read", async () => {
+  test("a device with streams is not delayed by a response that the page does not read", async () => {
     const response = await device.fetch("/bytes?400000");
     assert.equal(await (await device.fetch("/other")).text(), "/other");
     await until(async () => {
@@ -300,7 +300,7 @@ describe("a device that takes streams", () => {
     assert.equal((await response.arrayBuffer()).byteLength, 400000);
   });
 
-  test("that restarts fails all requests, and answers the next ones", async () => {
+  test("a device with streams that restarts fails all requests, and answers the next ones", async () => {
     const waiting = [1, 2, 3].map(() => assert.rejects(device.fetch("/wait", { method: "POST" }), code("reset")));
     await until(() => seen.waiting.length === 3, "three requests arrive");
     rig.device.kill("SIGKILL");

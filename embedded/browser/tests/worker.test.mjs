@@ -50,7 +50,7 @@ class Worker {
 
 describe("the service worker", () => {
   for (const scope of ["https://example.com/", "https://example.com/a/device/"]) {
-    test(`asks for the path that the device knows, and keeps redirects below ${scope}`, async () => {
+    test(`the service worker asks for the path that the device knows, and keeps redirects below ${scope}`, async () => {
       const worker = new Worker(scope);
       const response = worker.fetch("status/now?all=1");
       const { type, path } = await worker.answer({ status: 302, location: "/login?from=1#top" });
@@ -59,7 +59,7 @@ describe("the service worker", () => {
     });
   }
 
-  test("passes an end of the request on", async (context) => {
+  test("the service worker passes the end of a request on", async (context) => {
     const worker = new Worker("https://example.com/");
     const stop = new AbortController();
     const response = worker.fetch("slow", { signal: stop.signal });
