@@ -3,13 +3,13 @@ struct Channel: ~Copyable {
   var line = Line()
   /// The number of streams of the session; 0 if it has only one.
   var streams: UInt8 = 0
-  /// The request that waits for room on the line. Others do not write meanwhile. ``nobody`` if none waits.
+  /// The request that waits for room on the line. Others do not write meanwhile. ``noRequest`` if none waits.
   var waits: UInt8 = 0
   /// Whether the head of an answer is only counted, and not written.
   var isCounting = false
   var counted: UInt8 = 0
 
-  static var nobody: UInt8 { 255 }
+  static var noRequest: UInt8 { 255 }
   /// The bytes that may wait on the line before requests stop writing content, so that streams take turns.
   private static var mostUnsent: Int { Sizes.payload }
 

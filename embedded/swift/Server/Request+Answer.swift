@@ -20,7 +20,7 @@ extension Request {
   mutating func lineRoom(_ channel: inout Channel) -> Int {
     let room = channel.line.room()
     guard channel.isMultiplexed else { return room }
-    guard output == .sends, room >= Self.pieceHead, channel.waits == Channel.nobody || channel.waits == number else {
+    guard output == .sends, room >= Self.pieceHead, channel.waits == Channel.noRequest || channel.waits == number else {
       return 0
     }
     return min(min(room &- Self.pieceHead, Int(credit)), Self.mostPiece)
@@ -30,7 +30,7 @@ extension Request {
   @inline(never)
   mutating func isRoomy(_ channel: inout Channel) -> Bool {
     if lineRoom(&channel) >= Self.headRoom { return true }
-    if Sizes.streams > 0, channel.waits == Channel.nobody, output == .sends, Int(credit) >= Self.headRoom {
+    if Sizes.streams > 0, channel.waits == Channel.noRequest, output == .sends, Int(credit) >= Self.headRoom {
       channel.waits = number
     }
     return false
@@ -66,10 +66,10 @@ extension Request {
     let own = type.count &+ fields.count
     guard answer == .unanswered, own <= Self.answerFields else { return false }
     guard lineRoom(&channel) >= Self.fixedHead &+ own else {
-      flags.wantsRoom = Sizes.streams > 0
+      flags.awaitsRoom = Sizes.streams > 0
       return false
     }
-    answer = length != Server.unknownLength ? .known : flags.isOld ? .untilEnd : .chunked
+    answer = length != Server.unknownLength ? .known : flags.isHTTP10 ? .untilEnd : .chunked
     if answer == .untilEnd { flags.closes = true }
     if channel.isMultiplexed {
       channel.isCounting = true
@@ -112,7 +112,7 @@ extension Request {
   // MARK: - The body
 
   /// Sends a static body, from its place in memory.
-  mutating func sendBySelf(_ bytes: UnsafePointer<UInt8>) {
+  mutating func sendStatic(_ bytes: UnsafePointer<UInt8>) {
     content = bytes
     if answer == .known { answer = .content }
   }

@@ -58,7 +58,7 @@ extension Request {
     var target = space &+ 1
     guard version > target else { return refuse(400) }
     if minor == UInt8(ascii: "0") {
-      flags.isOld = true
+      flags.isHTTP10 = true
       flags.closes = true
     }
     takeMethod(space)
@@ -157,8 +157,8 @@ extension Request {
 
   /// Processes the empty line after the fields.
   private mutating func endHead() {
-    let isAmbiguous = flags.hasChunks && (flags.hasLength || flags.isOld)
-    if isAmbiguous || !(flags.hasHost || flags.isOld) { return refuse(400) }
+    let isAmbiguous = flags.hasChunks && (flags.hasLength || flags.isHTTP10)
+    if isAmbiguous || !(flags.hasHost || flags.isHTTP10) { return refuse(400) }
     state = .headDone
   }
 

@@ -96,15 +96,15 @@ struct Request {
     /// Whether the answer is the last of its session or stream.
     var closes = false
     /// Whether the request is HTTP/1.0.
-    var isOld = false
+    var isHTTP10 = false
     /// Whether the answer has no body.
     var hasNoBody = false
     /// Whether the current line is too long.
     var isTooLong = false
     /// Whether the client's direction ended after the request.
-    var isHalf = false
+    var inputEnded = false
     /// Whether an answer waits for room.
-    var wantsRoom = false
+    var awaitsRoom = false
   }
 
   /// Prepares for the next request.
@@ -130,7 +130,7 @@ struct Request {
     stagedTo = 0
   }
 
-  mutating func isStagedUsed() -> Bool { stagedFrom == stagedTo }
+  mutating func hasConsumedStaged() -> Bool { stagedFrom == stagedTo }
 
   mutating func takeStaged() -> UInt8 {
     defer { stagedFrom &+= 1 }

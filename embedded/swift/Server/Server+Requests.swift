@@ -21,7 +21,7 @@ extension Server {
   /// Whether the peer has ended its direction, and all bytes were taken.
   private mutating func hasPeerEnded() -> Bool {
     let hasEnded = channel.isMultiplexed ? requests[index].input == .ended : channel.line.hasEnded()
-    return hasEnded && requests[index].isStagedUsed()
+    return hasEnded && requests[index].hasConsumedStaged()
   }
 
   /// Tells the service about the request, once there is room for the answer.
@@ -31,7 +31,7 @@ extension Server {
     requests[index].state =
       requests[index].flags.hasChunks ? .chunkSize : requests[index].bodyLeft > 0 ? .body : .bodyDone
     requests[index].headSize = 0
-    if hasPeerEnded() { requests[index].flags.isHalf = true }
+    if hasPeerEnded() { requests[index].flags.inputEnded = true }
     _ = tell(.request, &service)
     if requests[index].flags.expectsContinue, requests[index].answer == .unanswered, requests[index].state != .bodyDone
     {
@@ -111,9 +111,9 @@ extension Server {
     default:
       break
     }
-    if requests[index].isStagedUsed() {
+    if requests[index].hasConsumedStaged() {
       requests[index].stage(&channel)
-      if requests[index].isStagedUsed() { return false }
+      if requests[index].hasConsumedStaged() { return false }
     }
     switch requests[index].state {
     case .body, .chunk: return takeBody(&service) > 0
@@ -132,7 +132,7 @@ extension Server {
   private mutating func endSession<S: Service & ~Copyable>(_ service: inout S, _ now: Moment) {
     let index = index
     let state = requests[index].state
-    if state == .headDone || state == .refused || (requests[index].flags.isHalf && state == .complete) { return }
+    if state == .headDone || state == .refused || (requests[index].flags.inputEnded && state == .complete) { return }
     if channel.isMultiplexed, requests[index].isAnswering() { requests[index].output = .owesAbort }
     abandon(&service)
     leave(now)
@@ -143,10 +143,10 @@ extension Server {
   mutating func serveRequest<S: Service & ~Copyable>(_ service: inout S, _ now: Moment) {
     let index = index
     stepAll(&service, now)
-    if Sizes.streams > 0, requests[index].flags.wantsRoom,
+    if Sizes.streams > 0, requests[index].flags.awaitsRoom,
       requests[index].answer != .unanswered || requests[index].isRoomy(&channel)
     {
-      requests[index].flags.wantsRoom = false
+      requests[index].flags.awaitsRoom = false
       if requests[index].answer == .unanswered { _ = tell(.room, &service) }
       stepAll(&service, now)
     }

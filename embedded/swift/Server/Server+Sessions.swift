@@ -10,7 +10,7 @@ extension Server {
       requests[index].dropStaged()
     }
     channel.streams = channel.line.session.streams
-    channel.waits = Channel.nobody
+    channel.waits = Channel.noRequest
     piece = 0
     pieceLeft = 0
     turn = 0
@@ -47,14 +47,14 @@ extension Server {
       channel.line.leave(now: now)
       return
     }
-    channel.waits = Channel.nobody
+    channel.waits = Channel.noRequest
     number = turn
     for _ in 0..<streams {
       if requests[index].state != .over { serveRequest(&service, now) }
       requests[index].sendControl(&channel)
       number = number &+ 1 == streams ? 0 : number &+ 1
     }
-    turn = channel.waits != Channel.nobody ? channel.waits : number &+ 1 == streams ? 0 : number &+ 1
+    turn = channel.waits != Channel.noRequest ? channel.waits : number &+ 1 == streams ? 0 : number &+ 1
   }
 
   /// Processes the pieces that have arrived. Returns false if the client has broken the protocol.

@@ -18,7 +18,7 @@ extension Server {
 
   /// Answers with bytes that stay in place, for example in flash.
   mutating func answer(_ status: UInt16, type: StaticString, with bytes: UnsafePointer<UInt8>, count: UInt32) {
-    if begin(status, type: type, length: count) { sendBySelf(bytes) }
+    if begin(status, type: type, length: count) { sendStatic(bytes) }
   }
 
   /// Answers with a text, which is copied.

@@ -114,7 +114,7 @@ struct Server: ~Copyable {
 
   /// Sends a static body for an answer that has begun.
   /// - Parameter bytes: the body. It must stay in place until the answer is complete, for example in flash.
-  mutating func sendBySelf(_ bytes: UnsafePointer<UInt8>) { requests[index].sendBySelf(bytes) }
+  mutating func sendStatic(_ bytes: UnsafePointer<UInt8>) { requests[index].sendStatic(bytes) }
 
   /// Sends bytes of the answer, as many as there is room for, and returns how many.
   mutating func send(_ bytes: Span<UInt8>) -> Int { requests[index].send(bytes, &channel) }

@@ -76,9 +76,9 @@ public func begin(
   return at(server).pointee.begin(status, type: type, length: length, fields: span(fields, fieldCount)) ? 1 : 0
 }
 
-@c(swift_server_send_by_self)
-public func sendBySelf(_ server: UnsafeMutableRawPointer, _ bytes: UnsafePointer<UInt8>) {
-  at(server).pointee.sendBySelf(bytes)
+@c(swift_server_send_static)
+public func sendStatic(_ server: UnsafeMutableRawPointer, _ bytes: UnsafePointer<UInt8>) {
+  at(server).pointee.sendStatic(bytes)
 }
 
 @c(swift_server_send)

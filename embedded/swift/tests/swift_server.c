@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 (see LICENSE at the top of this repository) */
 
 /*
- * The server in Swift behind byway.h, in place of byway_http.c, for the tests of that file. There is one server. What a test reads in
- * struct byway is copied from the server in Swift after each call, and what it changes there is told to it.
+ * The server in Swift behind byway.h, in place of byway_http.c, for the tests of that file. There is one server. The state
+ * in struct byway is copied from the server in Swift after each call, and the changes of a test there are copied back.
  */
 #include "byway.h"
 
@@ -19,7 +19,7 @@ uint32_t swift_server_deadline(void *server, uint32_t now);
 void swift_server_select(void *server, size_t number);
 int swift_server_begin(void *server, uint16_t status, const void *type, size_t type_count, uint32_t length, const void *fields,
                        size_t field_count);
-void swift_server_send_by_self(void *server, const void *bytes);
+void swift_server_send_static(void *server, const void *bytes);
 size_t swift_server_send(void *server, const void *bytes, size_t count);
 size_t swift_server_room(void *server);
 int swift_server_end(void *server);
@@ -190,7 +190,7 @@ int byway_answer(struct byway *b, unsigned status, const char *type, uint32_t le
 
 int byway_answer_with(struct byway *b, unsigned status, const char *type, const void *bytes, uint32_t count, const char *fields) {
   if (!byway_answer(b, status, type, count, fields)) return 0;
-  swift_server_send_by_self(memory, bytes);
+  swift_server_send_static(memory, bytes);
   look();
   return 1;
 }
