@@ -150,7 +150,7 @@ final class LineDialer: LineDriver.Delegate, @unchecked Sendable {
       } else {
         "The far end is heard, but does not hear this end: is the cable damaged, or is another program reading from it there?"
       }
-    error.message = "Nobody answers on \(address). \(evidence)"
+    error.message = "No answer on \(address). \(evidence)"
     return error
   }
 }

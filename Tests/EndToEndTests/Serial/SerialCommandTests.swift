@@ -39,7 +39,7 @@ extension SerialEndToEnd {
     @Test("byway request reports a line without a peer") func nobody() async throws {
       let line = try SerialLine(LineConfiguration())
       let result = try await BywayProcess.run(["request", "--link", line.near, "/"])
-      EndToEnd.expect(result, code: 69, words: ["Nobody answers on serial:", "No bytes arrive", "byway gateway"])
+      EndToEnd.expect(result, code: 69, words: ["No answer on serial:", "No bytes arrive", "byway gateway"])
       #expect(result.duration < .seconds(20))
     }
 
@@ -49,7 +49,7 @@ extension SerialEndToEnd {
       let answer = try await Curl.fetch(proxy.url + "/")
       let problem = try answer.problem()
       #expect(problem.status == 503)
-      #expect(problem.words.contains("Nobody answers on serial:"), "\(problem.words)")
+      #expect(problem.words.contains("No answer on serial:"), "\(problem.words)")
       #expect(answer.total < 20)
       await proxy.process.stop()
     }
@@ -58,7 +58,7 @@ extension SerialEndToEnd {
       let bad = LineConfiguration(faults: [BitFlips(rate: 0.4)])
       let passage = try await SerialLineWithGateway(bad, back: LineConfiguration())
       let result = try await BywayProcess.run(["request", "--link", passage.line.near, "/"])
-      EndToEnd.expect(result, code: 69, words: ["Nobody answers on serial:", "same baud rate"])
+      EndToEnd.expect(result, code: 69, words: ["No answer on serial:", "same baud rate"])
       #expect(result.duration < .seconds(20))
       await passage.stop()
     }
@@ -67,7 +67,7 @@ extension SerialEndToEnd {
       let passage = try await SerialLineWithGateway(
         LineConfiguration(), back: LineConfiguration(faults: [BitFlips(rate: 0.4)]))
       let result = try await BywayProcess.run(["request", "--link", passage.line.near, "/"])
-      EndToEnd.expect(result, code: 69, words: ["Nobody answers on serial:", "same baud rate"])
+      EndToEnd.expect(result, code: 69, words: ["No answer on serial:", "same baud rate"])
       #expect(!result.errorText.contains("No bytes arrive"))
       await passage.stop()
     }
@@ -83,7 +83,7 @@ extension SerialEndToEnd {
         LineConfiguration(),
         back: LineConfiguration(faults: [ForeignLogLine(every: .milliseconds(200), text: text)]))
       let result = try await BywayProcess.run(["request", "--link", line.near, "/"])
-      EndToEnd.expect(result, code: 69, words: ["Nobody answers on serial:"] + words)
+      EndToEnd.expect(result, code: 69, words: ["No answer on serial:"] + words)
     }
 
     @Test("byway request reports a line that echoes") func echo() async throws {

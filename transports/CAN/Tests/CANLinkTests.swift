@@ -84,7 +84,7 @@ import TransportTestSupport
     let error = await bywayError {
       try await link.transport.connect(to: link.address, context: .test(limit: .milliseconds(500)))
     }
-    #expect(error?.message.hasPrefix("Nobody answers on \(bus.tester). No bytes arrive") == true, "\(error as Any)")
+    #expect(error?.message.hasPrefix("No answer on \(bus.tester). No bytes arrive") == true, "\(error as Any)")
     #expect(error?.message.contains("baud") == false)
     await bus.stop()
   }
