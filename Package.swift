@@ -241,7 +241,7 @@ let package = Package(
     .target(
       name: "BywayBrowserFiles", exclude: ["package.json"], resources: [.embedInCode("Site")], swiftSettings: small),
 
-    // The command. What it shares with its daemons: a terminal, standard streams, failures with exit statuses.
+    // The parts of the command that its daemons use too: a terminal, standard streams, failures with exit statuses.
     source("BywayTerminal", ["Byway", "BywayLibC", "BywayPrimitives", nioCore], small),
     // The process of a daemon: its log, signals, limits, and the notices to systemd.
     source(

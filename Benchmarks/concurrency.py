@@ -21,7 +21,7 @@ EVENT, EVENTS = 50, 0.25  # bytes of an event, and seconds between two of them
 SLOW = 3.0
 HTML = 4096
 
-# What a stream may send to the device and to the proxy before it is granted more. Half of it is granted at once, in two bytes.
+# The bytes that a stream may send to the device and to the proxy before it is granted more. Half of it is granted at once, in two bytes.
 CREDIT_OF_DEVICE, CREDIT_OF_PROXY, GRANT = 256, 16_320, 2
 NEVER = 1 << 40
 

@@ -53,7 +53,7 @@ final class HTTP2Stream {
 
   /// The stream's state in the scheduling.
   enum Turn {
-    /// Nothing to send.
+    /// The stream has nothing to send.
     case none
     /// The stream is in the ``StreamScheduler``.
     case scheduled

@@ -1,7 +1,7 @@
 import BywayLibC
 import BywayLineEmulation
 
-/// One end of a line: a device that programs open, and the bytes between it and the emulated line. It belongs to the line's thread.
+/// An end of a line: a device that programs open, and the bytes between it and the emulated line. It belongs to the line's thread.
 final class LineDevice {
   let end: VirtualLink.End
   private(set) var name: TerminalLink

@@ -23,7 +23,7 @@ final class PluginExchanges: Sendable {
 
   private struct State {
     var running: [String: PluginExchange] = [:]
-    /// Those that wait for the end of all exchanges.
+    /// The callers that wait for the end of all exchanges.
     var waiters: [AsyncStream<Void>.Continuation] = []
     var isClosed = false
   }
@@ -37,7 +37,7 @@ final class PluginExchanges: Sendable {
 
   /// - Returns: `nil` if the table is closed.
   func add(_ exchange: PluginExchange) -> Entry? {
-    // 128 bits of the system's generator, which nobody can guess.
+    // 128 bits of the system's generator, which cannot be guessed.
     let token = [UInt64.random(in: .min ... .max), .random(in: .min ... .max)].map { number in
       let digits = String(number, radix: 16)
       return String(repeating: "0", count: 16 - digits.count) + digits

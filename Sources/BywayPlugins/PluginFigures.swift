@@ -23,7 +23,7 @@ package struct PluginFigures: Sendable, Hashable {
   package internal(set) var failures: [Failure: Int] = [:]
   /// The sum of the time that it took itself until the heads of its responses.
   package internal(set) var time = TimeAmount.zero
-  /// That time of the latest response; `nil` before the first.
+  /// The time until the head of the latest response; `nil` before the first.
   package internal(set) var lastTime: TimeAmount?
 
   package init() {}

@@ -13,7 +13,7 @@ final class ProxyTerms {
   let users: UserAuthenticator?
   /// Whether there is a default device, for requests that name none.
   let hasMain: Bool
-  /// Whether a gateway is at the far end of the default device's link. It decides which other servers may be reached.
+  /// Whether a gateway is the peer on the default device's link. It decides which other servers may be reached.
   let leadsToGateway: Bool
   /// Terminates TLS in tunnels to some hosts.
   let termination: (any TLSTermination)?

@@ -1,6 +1,6 @@
 public import NIOCore
 
-/// One WebSocket (RFC 6455), as opened by `BywayClient.withWebSocket(_:protocols:fields:configuration:isolation:_:)`.
+/// A WebSocket (RFC 6455), as opened by `BywayClient.withWebSocket(_:protocols:fields:configuration:isolation:_:)`.
 ///
 /// Pings are answered automatically. Safe on any thread; one task reads.
 public struct WebSocket: Sendable {

@@ -32,7 +32,7 @@ import Testing
     await gateway.stop()
   }
 
-  @Test("a gateway at the far end of a slow line passes the conformance test", .timeLimit(.minutes(2)))
+  @Test("a gateway on a slow line passes the conformance test", .timeLimit(.minutes(2)))
   func slowLine() async throws {
     let line = try ChildProcess(BywayProcess.command(), ["line", "--baud", "57600", folder["far"], folder["tty"]])
     _ = try await line.errorLine(containing: "byway: line ready on ", within: .seconds(10))

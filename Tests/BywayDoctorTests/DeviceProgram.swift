@@ -6,7 +6,7 @@ import TestTools
 
 @testable import BywayLineDevices
 
-/// A device at the far end of a cable: a pseudo-terminal whose program answers on its own thread.
+/// A device on a cable: a pseudo-terminal whose program answers on its own thread.
 final class DeviceProgram: Sendable {
   /// Returns the answer to received bytes at the rate that the near end has set.
   typealias Answer = @Sendable (_ bytes: [UInt8], _ baud: Int) -> [UInt8]

@@ -109,7 +109,7 @@ import Testing
     #expect(try await status(.post, "/api/events?token=\(feed.token)") == 403)
   }
 
-  @Test("of more than 8 requests sent again that do not end, further ones are refused, and those say so")
+  @Test("while 8 requests that were sent again run, further ones are refused with the reason")
   func resending() async throws {
     let house = try await InspectedProxy { _ in Response(status: .ok) }
     _ = try await house.client.get("http://localhost/").body.collect(upTo: 10)

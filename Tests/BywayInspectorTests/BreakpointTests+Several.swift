@@ -123,7 +123,7 @@ extension BreakpointTests {
     await house.stop()
   }
 
-  @Test("of two users, the last one who leaves ends the pauses")
+  @Test("the pauses end when the last of two users leaves")
   func twoUsers() async throws {
     let house = try await house(pausing: .init(patience: .seconds(600), grace: .milliseconds(100)))
     let breakpoints = try #require(house.feed.actions.rules).breakpoints

@@ -116,7 +116,7 @@ import Testing
   }
 
   @Test(
-    "one connection gets at most 2 event streams and 4 other unread responses, plus 4 of each with the token",
+    "a connection gets at most 2 event streams and 4 other unread responses, plus 4 of each with the token",
     arguments: [("/api/events", 2), ("/api/exchanges", 4)])
   func slotsOfOne(_ path: String, _ limit: Int) async throws {
     final class Connection: Sendable {}

@@ -77,7 +77,7 @@ import Testing
     for other in others { #expect(!rule.matches(other), "\(other)") }
   }
 
-  @Test("of several rules, only the first that matches counts")
+  @Test("only the first of several matching rules counts")
   func first() throws {
     let (actions, rules) = rules()
     for path in ["/b", "/a", "/a"] {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BywayPlugins
 
-/// What a plugin may change in a request that it sends on, and in its response.
+/// The changes that a plugin may make to a request that it sends on, and in its response.
 @Suite("Rules for the messages of plugins") struct ForwardingRulesTests {
   private static func field(_ name: String) -> HTTPField.Name { HTTPField.Name(name) ?? .from }
 

@@ -271,7 +271,7 @@ import Testing
     await rig.stop()
   }
 
-  @Test("of two final responses, the client gets the first, and the second is not the answer to another request")
+  @Test("the client gets the first of two final responses, and the second does not answer another request")
   func twoResponses() async throws {
     let folder = try TemporaryFolder()
     let answer =

@@ -95,7 +95,7 @@ import Testing
     #expect(try await isCounting(exchange))
   }
 
-  @Test("of two responses of the next hop, each is waited for")
+  @Test("each of two responses of the next hop is waited for")
   func twoResponses() async throws {
     let exchange = exchange()
     var first: Response? = try await exchange.forward(request)

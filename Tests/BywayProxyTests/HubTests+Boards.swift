@@ -125,7 +125,7 @@ extension HubTests {
     #expect(Set(identities + [notes.last]).count == 3)
   }
 
-  @Test("of several boards that stand by, the one that dialed last takes over")
+  @Test("the board that dialed last takes over from several that stand by")
   func latestBoardThatStandsBy() async throws {
     let hub = fresh()
     let proxy = try await start(proxy(hubs: ["\(hub)?open=listen&http=1.1"]))

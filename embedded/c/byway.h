@@ -11,7 +11,7 @@
  * Reentrancy. Calls for one struct byway must not overlap, and none of them belongs into an interrupt. Collect received bytes in the
  * UART's interrupt or by DMA, and pass them on from the main loop or from one task.
  *
- * DMA. byway_output lends a frame, which lies in struct byway. It stays as it is until byway_output is called again: so send it from
+ * DMA. byway_output returns a frame in struct byway, which does not change until byway_output is called again: so send it from
  * there, and call byway_run instead until it is sent. struct byway must be in memory that the DMA controller reaches, and on a core
  * with a data cache clean the frame's lines of the cache before.
  *
@@ -53,7 +53,7 @@ typedef uint8_t byway_staged;
 /* A length that is not known in advance. */
 #define BYWAY_UNKNOWN_LENGTH 0xFFFFFFFFu
 
-/* What the service is called for. */
+/* The event that the service is called for. */
 enum byway_event {
   BYWAY_REQUEST, /* the head of a request is here: byway_method, byway_target, byway_field. The service may answer now or later */
   BYWAY_BODY,    /* bytes of the request's body. The service returns how many it took; the rest comes again at the next call */
@@ -66,7 +66,7 @@ enum byway_method { BYWAY_GET, BYWAY_HEAD_ONLY, BYWAY_PUT, BYWAY_POST, BYWAY_DEL
 
 struct byway;
 
-/* The service. What it returns counts for BYWAY_BODY only. It must not call byway_receive, byway_output, byway_run or byway_start. */
+/* The service. Its return value counts for BYWAY_BODY only. It must not call byway_receive, byway_output, byway_run or byway_start. */
 typedef size_t byway_service(struct byway *byway, enum byway_event event, const uint8_t *bytes, size_t count);
 
 /* A request and its answer. All fields are private. */

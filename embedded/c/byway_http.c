@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* What is expected next of the request. */
+/* The part of the request that is expected next. */
 enum { START_LINE, FIELDS, HEAD_DONE, BODY, CHUNK_SIZE, CHUNK_EXTENSION, CHUNK, CHUNK_END, TRAILERS, BODY_DONE, COMPLETE, REFUSED, OVER };
 
 /* The answer. From CONTENT on it has begun: the kit sends bytes, or the service a known length, chunks, or until the end. */
@@ -186,7 +186,7 @@ int byway_answer_with(struct byway *b, unsigned status, const char *type, const 
   return 1;
 }
 
-/* What a chunk has around its bytes. */
+/* The most bytes around a chunk, and the most bytes in it. */
 enum { CHUNK_LINES = 8, MOST_CHUNK = 0xFFF, LAST_CHUNK = 5 };
 
 size_t byway_room(const struct byway *b) {
@@ -603,8 +603,8 @@ static int step(struct byway *b, uint32_t now) {
 }
 
 /*
- * The peer's stream has ended. What it sent before is answered. If the end comes in the middle of an answer, nobody wants the rest: the
- * last frame stands for the end of the connection.
+ * Handles the end of the peer's stream. Requests before it are answered. If the end comes in the middle of an answer, the rest is dropped,
+ * because the end stands for the end of the connection.
  */
 static void end_session(struct byway *b, uint32_t now) {
   struct byway_request *r = b->request;
@@ -704,7 +704,7 @@ static int take_count(struct byway *b, uint8_t count) {
   return 1;
 }
 
-/* Bytes of DATA. Those that were granted have room. Nobody reads what comes behind the end of the answer. */
+/* Takes bytes of DATA. There is room for them, because they were granted. Bytes after the end of the answer are dropped. */
 static size_t take_data(struct byway *b) {
   struct byway_request *r = b->request;
   size_t count;

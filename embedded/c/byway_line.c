@@ -159,14 +159,14 @@ static void begin(line_t *l, uint32_t session, uint32_t now) {
 #endif
 }
 
-/* What a peer announces in HELLO and OPEN. */
+/* Takes the limits that a peer announces in HELLO and OPEN. */
 static void take_limits(line_t *l, unsigned payload, const uint8_t *correction, const uint8_t *limit) {
   l->peer_payload = (uint16_t)(payload < 64 ? 64 : payload);
   l->peer_correction = correction < limit ? (*correction > 12 ? 12 : *correction) : 0;
 }
 
 #if BYWAY_LINE_STREAMS
-/* What the peer announces of streams: a dialer in OPEN, a listener in HELLO (section 13). */
+/* Takes the streams that a peer announces: a dialer in OPEN, a listener in HELLO (section 13). */
 static void take_streams(line_t *l, const uint8_t *fields, const uint8_t *limit) {
   l->streams = l->peer_credit = 0;
   if (fields + 1 >= limit || fields[0] == 0) return;
@@ -470,7 +470,7 @@ static int mark(line_t *l, uint16_t at, unsigned count, uint16_t *latest, int *k
   return news;
 }
 
-/* What was sent before the latest transmission that arrived, and has not arrived, is lost (section 5). */
+/* Finds the units that are lost: sent before the latest transmission that arrived, and not arrived (section 5). */
 static void find_losses(line_t *l, uint16_t stop, uint16_t latest) {
   uint16_t at;
   int losses = 0;
@@ -1067,7 +1067,7 @@ static uint8_t *put_owed(line_t *l, uint8_t *b, uint32_t now) {
   return data ? put_data(l, b) : NULL;
 }
 
-/* What a frame that is handed to the driver starts. */
+/* Starts the timers of a frame that is handed to the driver. */
 static void handed_over(line_t *l, uint8_t kind, uint32_t now) {
   if (kind == POLL) l->polls[l->token & 3].sent = wire(l, now);
   if ((kind == POLL || kind == OPEN || kind >= DATA) && !armed(l, BYWAY_LINE_T_QUESTION)) start_question(l, now);

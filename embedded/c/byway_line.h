@@ -86,7 +86,7 @@ extern "C" {
 #define BYWAY_LINE_RUN (BYWAY_LINE_BODY + BYWAY_LINE_BODY / 254 + 1)
 #define BYWAY_LINE_WORDS ((BYWAY_LINE_BODY + 254 - 2 * BYWAY_LINE_MOST_WRONG) / (255 - 2 * BYWAY_LINE_MOST_WRONG))
 #define BYWAY_LINE_PARITY (2 * BYWAY_LINE_MOST_WRONG * BYWAY_LINE_WORDS)
-/* What stands before the body in the buffer of the frame to send: a zero, and a sync word and header or the codes of COBS. */
+/* The bytes before the body in the buffer of the frame to send: a zero, and a sync word and header or the codes of COBS. */
 #if BYWAY_LINE_CORRECTION
 #define BYWAY_LINE_LEAD (10 + BYWAY_LINE_BODY / 254)
 #else
@@ -234,7 +234,7 @@ struct byway_line {
  */
 void byway_line_start(struct byway_line *line, enum byway_line_role role, uint32_t random, uint32_t baud, uint32_t now);
 
-/* A dialer begins a session with a random number. What is written before it is confirmed goes with it. Returns 0 if there is one. */
+/* Begins a session of a dialer with a random number. Bytes may be written before it is confirmed. Returns 0 if there is a session. */
 int byway_line_open(struct byway_line *line, uint32_t random, uint32_t now);
 
 /* Takes bytes that arrived on the line. Any bytes are safe. */

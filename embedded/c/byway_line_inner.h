@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 (see LICENSE at the top of this repository) */
 
-/* What the files of this end share, which is not for its users. */
+/* The declarations that the files of this end share. They are not for its users. */
 #ifndef BYWAY_LINE_INNER_H
 #define BYWAY_LINE_INNER_H
 

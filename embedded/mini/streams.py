@@ -159,7 +159,7 @@ def open_frame(session, incarnation):
     return b"\0" + minimal.stuff(content + struct.pack(">I", minimal.crc32c(content))) + b"\0"
 
 
-# What a client must not send: a kind, a length, units, an end or data behind an end, and credit without limit.
+# Pieces that a client must not send: a kind, a length, units, an end or data behind an end, and credit without limit.
 BROKEN = [b"\0", b"\x5f", b"\xff", b"\x10\0", b"\x10\1x\x40\0", b"\x20\x20", b"\x10\1x\x20\x10\1x", b"\x10\1x" + b"\x40\xff" * 8]
 
 

@@ -30,7 +30,7 @@ static const char *mode = "echo";
 static int device = -1, dials, set_rate;
 static long baud, total = 1000000;
 
-/* What is being written to the device. */
+/* The bytes that are being written to the device. */
 static uint8_t writing[8192];
 static size_t write_from, write_to;
 

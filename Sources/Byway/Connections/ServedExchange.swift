@@ -41,7 +41,7 @@ final class ServingTerms {
   }
 }
 
-/// One exchange on the serving side: passes the rest of the request to its handler, and the response to its connection.
+/// An exchange on the serving side. It passes the rest of the request to its handler, and the response to its connection.
 final class ServedExchange: ResponseSink {
   private enum Request {
     /// More of it may arrive.

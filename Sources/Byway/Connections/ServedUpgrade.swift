@@ -6,7 +6,7 @@ enum ServedUpgrade {
   case webSocket(WebSocketHandshake)
   /// A protocol in its client's spelling.
   case other(String)
-  /// That of a client of containers, which asks for none: the answer does not mention it.
+  /// The stream of a client of containers, which names no protocol. The answer does not name one either.
   case attach
 
   /// Turns an upgrade request into an extended CONNECT. Its method and the length of its content are kept in Byway's own fields, which end

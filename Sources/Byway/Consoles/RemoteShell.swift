@@ -1,7 +1,7 @@
 import BywayPrimitives
 package import NIOCore
 
-/// A shell at the far end of a channel that runs each line it gets: ``Link/openShell(_:)``.
+/// A remote shell on a channel that runs each line it gets: ``Link/openShell(_:)``.
 ///
 /// One command at a time. Lives on the event loop of its channel; its functions may be called from anywhere.
 package final class RemoteShell: @unchecked Sendable {
@@ -9,7 +9,7 @@ package final class RemoteShell: @unchecked Sendable {
 
   package struct Answer: Sendable, Equatable {
     package let status: Int
-    /// What the command has printed.
+    /// The output of the command.
     package let text: String
 
     package init(status: Int, text: String) {

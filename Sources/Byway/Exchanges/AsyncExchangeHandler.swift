@@ -75,7 +75,7 @@ extension FieldSection {
   }
 }
 
-/// One exchange of an ``AsyncExchangeHandler``.
+/// An exchange of an ``AsyncExchangeHandler``.
 ///
 /// `@unchecked Sendable`: every stored property is used on the event loop only, where the task runs as well.
 private final class HandlerExchange: RequestSink, @unchecked Sendable {

@@ -33,7 +33,7 @@ package struct ExchangeClient: @unchecked Sendable {
   }
 }
 
-/// One exchange of an ``ExchangeClient``.
+/// An exchange of an ``ExchangeClient``.
 ///
 /// `@unchecked Sendable`: every stored property is used on the event loop only.
 private final class ClientExchange: ResponseSink, @unchecked Sendable {

@@ -49,7 +49,7 @@ final class MemoryTrim: Sendable {
     }
   }
 
-  /// What is held now is returned after it has been released.
+  /// Ends the wait. Memory that is in use now is returned to the system when it has been released.
   private func waited() {
     while !change(from: State.waiting, to: State.low), !change(from: State.waitingWhileHigh, to: State.high) {}
   }

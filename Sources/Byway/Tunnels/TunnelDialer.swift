@@ -44,7 +44,7 @@ package struct TunnelDialer: @unchecked Sendable {
   }
 }
 
-/// One CONNECT at the requesting end.
+/// A CONNECT at the requesting end.
 private final class TunnelClient: ResponseSink {
   private let carrier: TunnelCarrier
   private let eventLoop: any EventLoop

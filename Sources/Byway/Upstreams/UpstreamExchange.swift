@@ -33,7 +33,7 @@ protocol ClientConnection: AnyObject {
   func watch(_ deadline: NIODeadline?)
 }
 
-/// One exchange on its way to a server, over as many connections as it needs.
+/// An exchange on its way to a server, over as many connections as it needs.
 final class UpstreamExchange: RequestSink, WaitingExchange {
   private enum Place {
     /// It waits, or has ended.

@@ -59,7 +59,7 @@ export class FrameReader {
   /** The frame that arrives, and how many bytes of its payload are missing. */
   #frame = null;
   #left = 0;
-  /** What has arrived of the payload, except of DATA, and how many bytes of DATA are missing before the padding. */
+  /** The part of the payload that has arrived, except of DATA, and the bytes of DATA that are missing before the padding. */
   #payload = NOTHING;
   #content = 0;
 

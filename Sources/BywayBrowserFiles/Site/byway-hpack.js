@@ -2,7 +2,7 @@
 
 /** The largest dynamic table, which is the default of SETTINGS_HEADER_TABLE_SIZE. */
 const TABLE_SIZE = 4096;
-/** What a field counts in the sizes of the table and of a list, besides its bytes. */
+/** The size of a field in the table and in a list, besides its bytes. */
 const OVERHEAD = 32;
 /** The bytes of a number behind the first one: it is below 2^28 then. */
 const MOST_BYTES = 4;

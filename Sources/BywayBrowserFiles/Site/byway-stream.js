@@ -75,7 +75,7 @@ export class Stream {
     if (!this.isOver) this.#connection.reset(this, "CANCEL", new BywayError("reset", "The request was given up."));
   }
 
-  // What the peer sent.
+  // Frames of the peer.
 
   receivedFields(fields, isEnd) {
     if (this.head) {

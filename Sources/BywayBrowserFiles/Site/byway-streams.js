@@ -252,7 +252,7 @@ class Stream {
     }
   }
 
-  // What the device sent.
+  // Pieces of the device.
 
   mayReceive(count) {
     if (count > this.#granted) return false;

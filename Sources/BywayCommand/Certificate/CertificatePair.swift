@@ -29,7 +29,7 @@ struct CertificatePair {
       try Self.check(rename(keyDraft, key), key)
       try Self.check(rename(certificateDraft, certificate), certificate)
     } else {
-      // A second name must be free, so that nothing is overwritten, whoever makes a file at the same time.
+      // A second name must be free, so that no file is overwritten that another program makes at the same time.
       try Self.check(link(keyDraft, key), key)
       do throws(CommandFailure) {
         try Self.check(link(certificateDraft, certificate), certificate)

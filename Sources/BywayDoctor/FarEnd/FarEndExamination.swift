@@ -1,7 +1,7 @@
 import Byway
 import NIOCore
 
-/// Examines the far end of a link that can be opened: a gateway, and its origin.
+/// Examines the peer of a link that can be opened: a gateway, and its origin.
 struct FarEndExamination: Sendable {
   private let link: Link
 

@@ -99,7 +99,7 @@ final class GatewayRouter: ExchangeHandler {
     }
   }
 
-  /// Adds `Forwarded` (RFC 7239). The client at the far end of a link has no address, so it is `unknown`.
+  /// Adds `Forwarded` (RFC 7239). The client on a link has no address, so it is `unknown`.
   private func addForwarded(to request: inout ExchangeHead) {
     let host = request.fields.value(of: .authority) ?? request.fields.value(of: .host) ?? ""
     let scheme = request.fields.value(of: .scheme) ?? "http"

@@ -30,7 +30,7 @@ struct PendingSaves {
   }
 
   /// Ends a save, successful or not.
-  /// - Returns: What its owner must do. A save that must be repeated has begun again.
+  /// - Returns: The next action of its owner. A save that must be repeated has begun again.
   mutating func end(_ id: UInt64) -> Next {
     switch states.removeValue(forKey: id) {
     case .saving, nil: return .nothing

@@ -43,7 +43,7 @@ struct BodyDigest {
 }
 
 extension HTTPRequest {
-  /// Whether the request is for the server that it names, not for the one at the far end of the link.
+  /// Whether the request is for the server that it names, not for the origin of the gateway.
   fileprivate var namesItsServer: Bool {
     scheme == "https" || headerFields.contains(.targetForm)
   }

@@ -4,7 +4,7 @@ import BywayPrimitives
 package import Logging
 import NIOCore
 
-/// Asks the device at the far end of a link for its name.
+/// Asks the device on a link for its name.
 package struct ClaimReader: Sendable {
   private static let limit = Duration.seconds(5)
 

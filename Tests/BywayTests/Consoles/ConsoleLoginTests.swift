@@ -182,7 +182,7 @@ import Testing
     #expect(rig.said() == "")
   }
 
-  @Test("what arrives in one piece with the start of the gateway counts")
+  @Test("bytes that arrive together with the start of the gateway count")
   func onePiece() throws {
     let failed = try ConsoleRig()
     failed.logIn()

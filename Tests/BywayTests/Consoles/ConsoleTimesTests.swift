@@ -137,7 +137,7 @@ import Testing
     #expect(endless.failure == .endless)
   }
 
-  @Test("what stands in the line is deleted before a command is typed at a terminal, and not at a pipe")
+  @Test("earlier text in the line is deleted before a command is typed at a terminal, and not at a pipe")
   func clearing() throws {
     let terminal = try ConsoleRig()
     terminal.show("\r\n$ ")

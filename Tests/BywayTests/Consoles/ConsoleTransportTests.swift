@@ -51,7 +51,7 @@ import TransportTestSupport
     #expect(!channel.isActive)
   }
 
-  @Test("what the medium does not allow for an opening is not allowed with a login")
+  @Test("a login does not allow an opening that the medium does not allow")
   func checked() throws {
     let (transport, address) = try console("checked", on: NIOAsyncTestingChannel())
     #expect(throws: MediumTransport.Refusal.self) { try transport.check(address, for: .dial) }

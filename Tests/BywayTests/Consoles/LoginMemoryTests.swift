@@ -43,7 +43,7 @@ import Testing
     #expect(memory.refusal(of: try key("root", at: "/d"), at: start) == nil)
   }
 
-  @Test("of more than 64 refusals at once the first ones are kept, and those that have expired make room")
+  @Test("the first 64 refusals at once are kept, and expired ones make room")
   mutating func manyRefusals() throws {
     for number in 1...65 { memory.noteRefusal(.silent, of: try key("u\(number)"), at: start) }
     #expect(memory.refusal(of: try key("u64"), at: start) == .silent)

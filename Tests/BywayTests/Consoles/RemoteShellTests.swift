@@ -7,9 +7,9 @@ import TransportTestSupport
 
 @testable import Byway
 
-/// A shell at the far end of a socket; the test answers as the shell.
+/// A remote shell on a socket; the test answers as the shell.
 @Suite struct RemoteShellTests {
-  /// Returns a shell, and the far end of its channel.
+  /// Returns a shell, and the peer of its channel.
   private func shell() async throws -> (RemoteShell, FarShell) {
     let far = try FarShell()
     let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -109,7 +109,7 @@ import TransportTestSupport
   }
 }
 
-/// The far end of a shell's channel.
+/// The peer of a shell's channel.
 private final class FarShell: @unchecked Sendable {
   // Sendable: each test uses it from one task.
   private var near: CInt

@@ -57,7 +57,7 @@ final class UpstreamRig {
   private(set) var upstream: (any Upstream)?
   /// The upstream, if gateways dial.
   private(set) var gateways: HTTP2Upstream?
-  /// The origin at the far end of each link.
+  /// The origin on each link.
   private let origins: [any ExchangeHandler]
   /// Raw far ends that replace the origins of some links.
   var rawFarEnds: [Int: RawFarEnd] = [:]

@@ -6,7 +6,7 @@ import SerialTransport
 import Synchronization
 import TestWire
 
-/// The far end of a line with only the line layer: each session becomes a TCP connection to a server, byte for byte.
+/// A peer on a line with only the line layer: each session becomes a TCP connection to a server, byte for byte.
 final class BareLineEnd: Sendable {
   private let listener: any Listener
   private let carrying: Task<Void, any Error>

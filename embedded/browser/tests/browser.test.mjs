@@ -8,7 +8,7 @@ import { Chromium } from "./chromium.mjs";
 import { Rig, httpServer, limited as test, until } from "./rig.mjs";
 import { STAND_IN, site } from "./site.mjs";
 
-/** What the command has written, or its sources. */
+/** The folder that the command has written, or its sources. */
 const FILES = process.env.SITE || fileURLToPath(new URL("../../../Sources/BywayBrowserFiles/Site", import.meta.url));
 const SENSOR = process.env.SENSOR ?? "";
 

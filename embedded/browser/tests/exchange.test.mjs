@@ -83,7 +83,7 @@ class Line {
     for (let count = 0; count < 20; count++) await null;
   }
 
-  /** What was sent since the last call, as text. */
+  /** @returns the frames that were sent since the last call, as text */
   shown() {
     const bytes = this.sent.splice(0);
     if (bytes[0] === 80) bytes.splice(0, 24);
@@ -297,7 +297,7 @@ describe("a request", () => {
   test("a request can be sent again if the gateway has not taken it, or if it is safe and its session was an old one", async () => {
     const reset = new BywayError("reset", "");
     const cases = [
-      // What the gateway does; whether the request is GET, HEAD or OPTIONS without a body; whether it can be sent again.
+      // The frames of the gateway; whether the request is GET, HEAD or OPTIONS without a body; whether it can be sent again.
       [frame(RST_STREAM, 0, 3, four(7)), false, bytesFor(3), true],
       [frame(RST_STREAM, 0, 3, four(7)), false, new ReadableStream({}), false],
       [frame(RST_STREAM, 0, 3, four(8)), false, null, false],

@@ -27,7 +27,7 @@ class Client extends HTTP2 {
     return this.begin(GET.map(([name, value]) => [name, name === ":method" ? method : value]), method, hasBody);
   }
 
-  /** What it sends, as frames of type, flags, stream and payload. */
+  /** @returns the frames that it sends, with type, flags, stream and payload */
   sent(room = 4096, mayCut = true) {
     for (let bytes; (bytes = this.output(room, mayCut)).length > 0; ) {
       assert.ok(bytes.length <= room);
@@ -173,7 +173,7 @@ describe("a connection", () => {
 });
 
 /**
- * What a gateway sends while streams 1 (GET), 3 (GET whose response has begun) and 5 (POST, not complete) are open.
+ * The frames of a gateway while streams 1 (GET), 3 (GET whose response has begun) and 5 (POST, not complete) are open.
  * The expected outcome: the code of GOAWAY, or the frames that the client sends.
  */
 const PROTOCOL = 1, FLOW = 3, CLOSED = 5, SIZE = 6, COMPRESSION = 9, CALM = 11;

@@ -54,7 +54,7 @@ class Line {
 }
 
 describe("a session with streams", () => {
-  // What a device sends while streams 0 and 1 are in use, and what of stream 0 is read then: null if it breaks the session.
+  // The pieces of a device while streams 0 and 1 are in use, and the bytes of stream 0 that are read then: null if they break the session.
   const rows = {
     "a kind of 0": [[0x00], null],
     "a kind of 5": [[0x50], null],

@@ -2,8 +2,8 @@
 
 /*
  * Random input to a server: a target of libFuzzer, and with WITH_MAIN a program, fuzz [SECONDS] [SEED]. The input chooses what a peer says
- * on its session, which bytes arrive damaged, which bytes arrive without any session, and how the service behaves. What must hold at any
- * time is checked, apart from what sanitizers find.
+ * on its session, which bytes arrive damaged, which bytes arrive without any session, and how the service behaves. Conditions that must hold
+ * at any time are checked, besides those of the sanitizers.
  */
 #include "pair.h"
 

@@ -8,7 +8,7 @@
 
 static uint32_t session = 1;
 
-/* What the service was told, one letter an event, and what it does. */
+/* The events of the service, one letter each, and its actions. */
 static char events[4096];
 static size_t event_count;
 static char body[8192];

@@ -98,7 +98,7 @@ static struct {
   uint8_t content[700];
 } works[REQUESTS];
 
-/* What the call is about. */
+/* The work of the current request. */
 #define work works[byway_current(&server)]
 #define content works[byway_current(&server)].content
 
@@ -387,7 +387,7 @@ static size_t take(struct pipe *pipe, uint8_t *bytes, size_t most) {
   return count;
 }
 
-/* What must hold at any time. */
+/* Checks the conditions that must hold at any time. */
 static void check(void) {
   struct byway_line *l = &server.line;
   uint32_t deadline = byway_deadline(&server, now);

@@ -16,7 +16,7 @@
  *     start 77, open 5, write TEXT, read 100, finish, leave, abort, lost, back: calls of the owner
  *     state, ended, room, unsent, deadline, sessions: print what the end says
  *
- * What the end sends is written into a trace, with the milliseconds since the beginning, and 0 in front of a frame that a zero precedes. The
+ * The frames of the end are written into a trace, with the milliseconds since the beginning, and 0 in front of a frame that a zero precedes. The
  * frames are made and read by this file alone. Each script runs twice: once the end is called each millisecond, and once only when its
  * deadline has come, with a clock that wraps. Both traces must be the same.
  */

@@ -104,7 +104,7 @@ static void ask(unsigned stream, const char *target) {
   send_data(stream, text, (size_t)snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: a\r\n\r\n", target));
 }
 
-/* What the server sent of a stream: its bytes, and its other pieces in angle brackets. */
+/* The output of the server for a stream: its bytes, and its other pieces in angle brackets. */
 static char told[1 << 16];
 static size_t told_count;
 
@@ -127,7 +127,7 @@ static const char *of(unsigned stream) {
   return memmove(told, told + forgotten[stream], told_count + 1);
 }
 
-/* What was told so far is not told again. */
+/* Drops the output so far. */
 static void forget(void) {
   unsigned i;
   for (i = 0; i < STREAMS; i++) {
@@ -347,7 +347,7 @@ static void one_is_not_taken(void) {
   expect("has its answer", strstr(of(0), ANSWER) != NULL);
 }
 
-/* A service takes a part of its body. What comes then is stored behind the rest. */
+/* A service takes a part of its body. Later bytes are stored after the rest. */
 static void one_is_taken_in_part(void) {
   static const char head[] = "PUT /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\n";
   char body[300];

@@ -8,7 +8,7 @@ enum { BAUD = 115200 };
 static struct byway byway;
 static const char page[] = "<title>My board</title><h1>Hello from the board</h1>\n";
 
-/* What the board does with a request. */
+/* Answers a request. */
 static size_t service(struct byway *b, enum byway_event event, const uint8_t *bytes, size_t count) {
   (void)bytes;
   if (event == BYWAY_REQUEST && byway_method(b) <= BYWAY_HEAD_ONLY && !strcmp(byway_target(b), "/"))

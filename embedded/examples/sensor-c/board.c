@@ -26,7 +26,7 @@ enum { TX_FULL = 1, RX_FULL = 2, TX_ENABLE = 1, RX_ENABLE = 2, TX_INTERRUPT = 4,
 #define VECTORS REGISTER(0xE000ED08u)
 #define RESET_CONTROL REGISTER(0xE000ED0Cu)
 
-/* What stands in place of flash: memory that keeps its contents over a reset. */
+/* The memory in place of flash, which keeps its contents over a reset. */
 #define SLOT 0x21000000u
 #define IDENTITY REGISTER(0x21F00000u) /* the chip's, set by `-device loader` */
 #define STARTS REGISTER(0x21F00004u)

@@ -15,7 +15,7 @@ uint32_t board_milliseconds(void);
 /* Takes bytes that the UART's interrupt has collected, and returns how many. */
 size_t board_receive(uint8_t *bytes, size_t room);
 
-/* Bytes that were lost because nobody took them in time. */
+/* Returns the number of bytes that were lost because they were not read in time. */
 uint32_t board_overruns(void);
 
 /* Begins to send, from where the bytes are. Only if the board is idle. */

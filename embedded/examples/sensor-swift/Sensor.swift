@@ -33,7 +33,7 @@ struct Sensor: Service, ~Copyable {
   #endif
   private static var fileSize: UInt32 { 200 * 1024 }
 
-  /// What each request is for, by its number.
+  /// The work for each request, by its number.
   private var works = InlineArray<4, Work>(repeating: .none)
   private var samples: UInt32 = 0
   private var sampled: UInt32 = 0

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 (see LICENSE at the top of this repository) */
 
-/* What the sensor in Swift has from C: the board, and what is in flash. */
+/* The parts of the sensor in Swift that are in C: the board, and the contents of the flash. */
 #ifndef STORAGE_H
 #define STORAGE_H
 

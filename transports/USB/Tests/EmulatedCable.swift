@@ -22,7 +22,7 @@ final class EmulatedCable: Transport, @unchecked Sendable {
     /// The cable since it was last plugged in.
     var isPlugged = true
     var round = 0
-    /// From the computer, and from the device.
+    /// The directions from the computer, and from the device.
     var directions = [Direction(), Direction()]
     var completions: [[TransferCompletion]] = [[], []]
     var bells: [CInt?] = [nil, nil]
@@ -114,7 +114,7 @@ final class EmulatedCable: Transport, @unchecked Sendable {
   }
 }
 
-/// One end of a cable, until it is unplugged.
+/// An end of a cable, until it is unplugged.
 final class EmulatedPipe: BulkPipe, @unchecked Sendable {
   // Sendable: its variables are constants.
   private let cable: EmulatedCable

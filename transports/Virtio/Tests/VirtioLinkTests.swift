@@ -148,7 +148,7 @@ import TransportTestSupport
     return poll(&state, 1, 0) == 1
   }
 
-  /// Returns the folders of a machine with one port, and the far end of the port.
+  /// Returns the folders of a machine with one port, and the host's end of the port.
   private func port(_ name: String) throws -> (FakePorts, PseudoTerminal) {
     let system = try FakePorts([name: "org.byway.link\n"])
     let terminal = try PseudoTerminal(isRaw: true)

@@ -264,7 +264,7 @@ import Testing
     #expect(end.before.closes == 0 && result.value == nil)
     end.advance(1)
     #expect(end.before.closes == 1 && result.isFailed)
-    // What comes until the connection has ended is ignored.
+    // Bytes that come before the connection has ended are ignored.
     try end.receive(Self.request)
     end.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
     #expect(try end.sent() == "" && end.before.closes == 1)

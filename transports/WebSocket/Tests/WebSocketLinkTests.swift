@@ -7,7 +7,7 @@ import Testing
 @testable import WebSocketTransport
 
 /// Tests one end of a link in virtual time. The peer's frames are written byte by byte here.
-@Suite("One end of a link over WebSocket") struct WebSocketLinkTests {
+@Suite("A link over WebSocket") struct WebSocketLinkTests {
   /// A server's end, or a client's.
   private final class End {
     let channel: EmbeddedChannel

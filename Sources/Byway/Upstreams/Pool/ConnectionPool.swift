@@ -33,12 +33,12 @@ struct ConnectionPool<Connection: PooledConnection>: ~Copyable {
     case trying(Trial)
   }
 
-  /// Which connections are missing, and since the owner was told last.
+  /// The number of missing connections.
   private enum Need {
     case none
     /// As many as there are exchanges waiting.
     case forWaiting
-    /// One, although no exchange may be waiting.
+    /// A single one, even if no exchange is waiting.
     case one
   }
 
