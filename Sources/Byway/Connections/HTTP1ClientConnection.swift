@@ -97,6 +97,7 @@ final class HTTP1ClientConnection {
 
   var closed: EventLoopFuture<Void> { driver.channel.closeFuture }
 
+  /// Closes at once: the pool drains an HTTP/1.1 connection only when it carries no exchange.
   func drain() {
     driver.abort()
   }
