@@ -1,6 +1,9 @@
 import CMini
 
-/// A connection of the link, and its connection to the target.
+/// A pair of connections: to a peer of the link, and to the target.
+///
+/// It ends in one of four ways. `close`: both directions have ended, and nothing is lost. `reset`: before that, with a reset on both sides.
+/// `forget`: the session of the peer is over, so only the target gets a reset. `expire`: a time limit was reached, which is one of the first two.
 struct Connection {
   enum State {
     case free
@@ -14,26 +17,27 @@ struct Connection {
     case target(Int)
   }
 
-  /// Milliseconds.
+  /// The time to connect to the target. This and the next ones are in milliseconds.
   private static var connectLimit: UInt32 { 10_000 }
-  /// For the first byte of a peer, for a peer whose answer is complete, and for all if no connection is free.
+  /// The idle time of a peer before its first byte and after its answer, and of all peers if no connection is free.
   private static var shortIdle: UInt32 { UInt32(MINI_SHORT_IDLE) }
-  /// For a peer that still sends what the target does not take.
+  /// The idle time of a peer that still sends after the target has closed.
   private static var dropping: UInt32 { 5_000 }
 
   private(set) var state = State.free
   private var link = Endpoint.line
   private var target: CInt = -1
-  private var up: Pipe
-  private var down: Pipe
+  /// Bytes of the peer for the target, and bytes of the target for the peer.
+  private var toTarget: Pipe
+  private var toPeer: Pipe
   private let place: Int
-  /// The time of the latest bytes.
+  /// The time of the latest bytes in milliseconds.
   private var active: UInt32 = 0
 
   init(place: Int) {
     self.place = place
-    up = Pipe(mini_buffer(UInt32(place), 0), capacity: Int(MINI_BUFFER))
-    down = Pipe(mini_buffer(UInt32(place), 1), capacity: Int(MINI_BUFFER))
+    toTarget = Pipe(mini_buffer(UInt32(place), 0), capacity: Int(MINI_BUFFER))
+    toPeer = Pipe(mini_buffer(UInt32(place), 1), capacity: Int(MINI_BUFFER))
   }
 
   var isFree: Bool { state == .free }
@@ -81,27 +85,27 @@ struct Connection {
     case .free: break
     case .connecting: polls[2] = mini_poll(descriptor: target, wanted: Int16(MINI_WRITE), ready: 0)
     case .open:
-      if up.wantsMore { polls[0] = mini_poll(descriptor: link.input, wanted: Int16(MINI_READ), ready: 0) }
-      if !down.isEmpty { polls[1] = mini_poll(descriptor: link.output, wanted: Int16(MINI_WRITE), ready: 0) }
-      let wanted = (down.wantsMore ? Int16(MINI_READ) : 0) | (up.isEmpty ? 0 : Int16(MINI_WRITE))
+      if toTarget.wantsMore { polls[0] = mini_poll(descriptor: link.input, wanted: Int16(MINI_READ), ready: 0) }
+      if !toPeer.isEmpty { polls[1] = mini_poll(descriptor: link.output, wanted: Int16(MINI_WRITE), ready: 0) }
+      let wanted = (toPeer.wantsMore ? Int16(MINI_READ) : 0) | (toTarget.isEmpty ? 0 : Int16(MINI_WRITE))
       if wanted != 0 { polls[2] = mini_poll(descriptor: target, wanted: wanted, ready: 0) }
     }
   }
 
-  /// Milliseconds until the connection is closed if no bytes come; nil for the session of a line, which has timers of its own.
+  /// Returns the milliseconds without bytes after which the connection is closed; `nil` for a session of a line, which has its own timers.
   func limit(_ idle: UInt32, isFull: Bool) -> UInt32? {
     if state == .connecting { return Self.connectLimit }
-    if down.isClosed, up.state == .dropping { return Self.dropping }
+    if toPeer.isClosed, toTarget.state == .dropping { return Self.dropping }
     if isLine || stream != nil { return nil }
-    return isFull || !up.hasBegun || down.isClosed ? min(idle, Self.shortIdle) : idle
+    return isFull || !toTarget.hasBegun || toPeer.isClosed ? min(idle, Self.shortIdle) : idle
   }
 
-  /// Milliseconds since the latest bytes.
+  /// Returns the milliseconds since the latest bytes.
   func silence(_ now: UInt32) -> UInt32 { now &- active }
 
   // MARK: - Bytes
 
-  /// Passes on what can be. The polls are those of `want`, after the wait.
+  /// Passes on the bytes for which there is room. The polls are those of `want`, after the wait.
   mutating func run(_ polls: UnsafeMutablePointer<mini_poll>, _ now: UInt32) -> Failure? {
     if state == .connecting, polls[2].ready != 0 {
       let result = mini_connected(target)
@@ -119,13 +123,13 @@ struct Connection {
 
   /// Reads bytes of its stream from the line, at most `limit`.
   mutating func take(_ limit: Int, _ now: UInt32) -> Int {
-    guard state != .free, case .flowing = up.state, let stream else { return drop(limit) }
-    if up.room.count < limit { up.compact() }
-    let count = byway_line_read(mini_line(), up.room.start, min(limit, up.room.count))
+    guard state != .free, case .flowing = toTarget.state, let stream else { return drop(limit) }
+    if toTarget.room.count < limit { toTarget.compact() }
+    let count = byway_line_read(mini_line(), toTarget.room.start, min(limit, toTarget.room.count))
     if count > 0 {
-      up.added(count)
+      toTarget.added(count)
       active = now
-    } else if up.room.count == 0 {
+    } else if toTarget.room.count == 0 {
       // Not reached: the client has no credit then.
       Streams.abort(stream)
       return drop(limit)
@@ -146,29 +150,31 @@ struct Connection {
 
   /// The client sends nothing more on its stream.
   mutating func endInput() {
-    if state != .free { up.end() }
+    if state != .free { toTarget.end() }
   }
 
   /// Sends another piece on its stream.
   mutating func pour(_ now: UInt32) {
-    guard state == .open, stream != nil, !down.isEmpty else { return }
-    if !down.drain(to: link, &active, now) { reset() }
+    guard state == .open, stream != nil, !toPeer.isEmpty else { return }
+    if !toPeer.drain(to: link, &active, now) { reset() }
   }
 
   private mutating func move(_ polls: UnsafeMutablePointer<mini_poll>, _ now: UInt32) {
-    if polls[0].ready != 0, case .failure = up.fill(from: link, &active, now) { return reset() }
+    if polls[0].ready != 0, case .failure = toTarget.fill(from: link, &active, now) { return reset() }
     // The line layer has no descriptor to wait for, so all that it holds is read now.
-    while isLine, case .bytes = up.fill(from: link, &active, now), up.drain(to: .socket(target), &active, now) {}
-    let waiting = up.waiting.count
-    if !up.drain(to: .socket(target), &active, now) { up.refuse() }
-    if let stream { Streams.consumed(waiting - up.waiting.count, of: stream) }
-    if polls[2].ready & ~Int16(MINI_WRITE) != 0, case .failure = down.fill(from: .socket(target), &active, now) {
+    while isLine, case .bytes = toTarget.fill(from: link, &active, now),
+      toTarget.drain(to: .socket(target), &active, now)
+    {}
+    let waiting = toTarget.waiting.count
+    if !toTarget.drain(to: .socket(target), &active, now) { toTarget.refuse() }
+    if let stream { Streams.consumed(waiting - toTarget.waiting.count, of: stream) }
+    if polls[2].ready & ~Int16(MINI_WRITE) != 0, case .failure = toPeer.fill(from: .socket(target), &active, now) {
       // A server may close its connection behind an early answer, while the peer still sends.
-      if up.state != .dropping { return reset() }
-      down.end()
+      if toTarget.state != .dropping { return reset() }
+      toPeer.end()
     }
-    if !down.drain(to: link, &active, now) { return reset() }
-    if up.isClosed, down.isClosed { close(now) }
+    if !toPeer.drain(to: link, &active, now) { return reset() }
+    if toTarget.isClosed, toPeer.isClosed { close(now) }
   }
 
   /// Closes both sides after their end.
@@ -181,7 +187,7 @@ struct Connection {
   /// The connection has reached its limit.
   mutating func expire(_ now: UInt32) -> Failure? {
     let isConnecting = state == .connecting
-    if down.isClosed {
+    if toPeer.isClosed {
       // The answer is complete, so it is not cut off.
       close(now)
       return nil

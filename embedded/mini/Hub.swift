@@ -21,7 +21,7 @@ struct Hub {
     case refused
   }
 
-  /// Milliseconds for a connection, and for the hub's answer.
+  /// The milliseconds to connect, and to wait for the answer of the hub. The pauses between attempts are in milliseconds too.
   private static var limit: UInt32 { 10_000 }
   private static var firstPause: UInt32 { 500 }
   private static var longestPause: UInt32 { 30_000 }

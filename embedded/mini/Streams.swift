@@ -1,6 +1,8 @@
 import CMini
 
 /// The server's end of the streams of a session: docs/wire-protocol.md, section 13. Connection n belongs to stream n.
+///
+/// An instance has only the state of the parser. The credit and state of each stream are in memory of C, and static functions change them.
 struct Streams {
   enum Event {
     /// The client begins a stream.
