@@ -43,7 +43,7 @@ extension Conformance.Options {
   }
 }
 
-extension Counterpart {
+extension TestPeer {
   /// Whether the next script can use this session as a new one.
-  var canGoOn: Bool { phase == .open && said == 0 && !isMuted }
+  var canGoOn: Bool { phase == .open && sentPieces == 0 && !isMuted }
 }

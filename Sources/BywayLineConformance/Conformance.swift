@@ -32,7 +32,7 @@ package struct Conformance: Sendable {
     /// Bytes for the end under test.
     case send([UInt8])
     /// A line of the report.
-    case tell(String)
+    case print(String)
     case cut, restore
     /// Restarts the program of the end under test.
     case start
@@ -41,7 +41,7 @@ package struct Conformance: Sendable {
 
   enum Stage {
     /// Waits for a first frame. The tester sends an opening at intervals.
-    case meeting(since: UInt64, saidAt: UInt64)
+    case meeting(since: UInt64, sentAt: UInt64)
     /// Waits until this time and drops frames of the previous script.
     case pausing(until: UInt64)
     case opening(ScriptRun)
@@ -53,11 +53,11 @@ package struct Conformance: Sendable {
   let openings: [Opening]
   private var scripts: ArraySlice<Script>
   var stage: Stage
-  var counterpart: Counterpart
-  private var hearing = Hearing()
+  var testPeer: TestPeer
+  private var splitter = FrameSplitter()
   /// The latest frame that was received.
   private var latest: Frame?
-  var unread: [Heard] = []
+  var unread: [ReceivedFrame] = []
   var transcript: Transcript
   private var orders: [Order] = []
   private var report: TestReport
@@ -71,12 +71,12 @@ package struct Conformance: Sendable {
     openings = catalogue.openings
     let scripts = catalogue.scripts(for: options)
     self.scripts = scripts[...]
-    counterpart = Counterpart(of: options.role, seed: options.seed)
-    counterpart.greets = false
+    testPeer = TestPeer(of: options.role, seed: options.seed)
+    testPeer.answersOpenings = false
     report = TestReport(count: scripts.count)
     transcript = Transcript(since: now)
-    stage = .meeting(since: now, saidAt: 0)
-    report.plan.forEach { orders.append(.tell($0)) }
+    stage = .meeting(since: now, sentAt: 0)
+    report.plan.forEach { orders.append(.print($0)) }
     turn(at: now)
   }
 
@@ -88,19 +88,19 @@ package struct Conformance: Sendable {
   package mutating func nextOrder() -> Order? { orders.isEmpty ? nil : orders.removeFirst() }
 
   package mutating func receive(_ bytes: [UInt8], at now: UInt64) {
-    for run in hearing.receive(bytes, mending: counterpart.id) {
-      guard let heard = counterpart.read(run, at: now) else {
-        transcript.heard("\(run.bytes.count + 1) bytes that are not a frame of this session", at: now)
+    for run in splitter.receive(bytes, correcting: testPeer.id) {
+      guard let received = testPeer.read(run, at: now) else {
+        transcript.received("\(run.bytes.count + 1) bytes that are not a frame of this session", at: now)
         continue
       }
-      transcript.heard(heard.summary, at: now)
+      transcript.received(received.summary, at: now)
       // This is a copy of the HELLO or OPEN before it.
-      if run.isOpening, heard.frame == latest { continue }
-      latest = heard.frame
-      if let reason = counterpart.noteProgram(heard.frame) { return abandon(reason) }
-      let answer = counterpart.hear(heard.frame)
-      unread.append(heard)
-      if let answer { send([0] + counterpart.encode(answer, seal: counterpart.id), at: now) }
+      if run.isOpening, received.frame == latest { continue }
+      latest = received.frame
+      if let reason = testPeer.noteProgram(received.frame) { return abandon(reason) }
+      let answer = testPeer.receive(received.frame)
+      unread.append(received)
+      if let answer { send([0] + testPeer.encode(answer, seal: testPeer.id), at: now) }
     }
     turn(at: now)
   }
@@ -110,13 +110,13 @@ package struct Conformance: Sendable {
   /// Ends the test early, because the device is gone or the user has interrupted it.
   package mutating func abandon(_ reason: String) {
     guard !isOver else { return }
-    tell(report.bailOut(reason))
+    output(report.bailOut(reason))
     stage = .over
   }
 
   package var nextDeadline: UInt64? {
     switch stage {
-    case .meeting(_, let saidAt): saidAt + Self.interval
+    case .meeting(_, let sentAt): sentAt + Self.interval
     case .pausing(let time): time
     case .opening(let run), .running(let run): run.deadline
     case .over: nil
@@ -129,13 +129,13 @@ package struct Conformance: Sendable {
     while true {
       switch stage {
       case .over: return
-      case .meeting(let since, let saidAt):
+      case .meeting(let since, let sentAt):
         if !unread.isEmpty {
           pause(at: now)
         } else if now - since > Self.patience {
           return abandon("nothing was heard from the end under test for \(Self.patience / 1_000_000_000) seconds")
         } else {
-          if saidAt == 0 || now >= saidAt + Self.interval { meet(since: since, at: now) }
+          if sentAt == 0 || now >= sentAt + Self.interval { meet(since: since, at: now) }
           return
         }
       case .pausing(let time):
@@ -161,65 +161,65 @@ package struct Conformance: Sendable {
   private mutating func meet(since: UInt64, at now: UInt64) {
     if options.role == .listen {
       let question = FramePattern(kind: .open, fields: [.session: .word("new"), .incarnation: .word("none")])
-      send([0] + counterpart.bytes(of: .frame(question, isDamaged: false)), at: now)
+      send([0] + testPeer.bytes(of: .frame(question, isDamaged: false)), at: now)
     }
-    stage = .meeting(since: since, saidAt: max(now, 1))
+    stage = .meeting(since: since, sentAt: max(now, 1))
   }
 
   private mutating func next(at now: UInt64) {
     guard let script = scripts.first else {
-      tell(report.summary)
+      output(report.summary)
       stage = .over
       return
     }
-    if let reason = options.reasonToSkip(script, isEcho: counterpart.isEcho) {
+    if let reason = options.reasonToSkip(script, isEcho: testPeer.isEcho) {
       skip(reason, at: now)
       return
     }
     transcript.begin(at: now)
     if script.needs.contains(.start) {
-      hearing.reset()
-      let isEcho = counterpart.isEcho
-      counterpart = Counterpart(of: options.role, seed: options.seed &+ UInt64(report.done) &+ 1)
-      counterpart.isEcho = isEcho
+      splitter.reset()
+      let isEcho = testPeer.isEcho
+      testPeer = TestPeer(of: options.role, seed: options.seed &+ UInt64(report.done) &+ 1)
+      testPeer.isEcho = isEcho
       orders.append(.start)
     }
     let opening = openings.first { $0.state == script.state && $0.role == options.role }
-    counterpart.greets = opening?.excuse == nil
+    testPeer.answersOpenings = opening?.excuse == nil
     begin(withLatestOf: unread, at: now)
-    let isThere = script.state == "open" && options.role == .dial && counterpart.canGoOn
+    let isThere = script.state == "open" && options.role == .dial && testPeer.canGoOn
     stage = .opening(ScriptRun(isThere ? [] : opening?.steps ?? [], tolerance: options.tolerance, at: now))
   }
 
   /// Forgets the frames since the previous script, except an OPEN, which a dialer may not repeat soon.
-  private mutating func begin(withLatestOf heard: [Heard], at now: UInt64) {
+  private mutating func begin(withLatestOf received: [ReceivedFrame], at now: UInt64) {
     unread = []
-    counterpart.isBusy = false
-    guard options.role == .dial, counterpart.phase != .open,
-      let open = heard.last(where: { if case .open = $0.frame { true } else { false } })
+    testPeer.isBusy = false
+    guard options.role == .dial, testPeer.phase != .open,
+      let open = received.last(where: { if case .open = $0.frame { true } else { false } })
     else { return }
-    unread = [Heard(frame: open.frame, zeros: open.zeros, at: now)]
-    if let answer = counterpart.hear(open.frame) {
-      send([0] + counterpart.encode(answer, seal: counterpart.id), at: now)
+    unread = [ReceivedFrame(frame: open.frame, zeros: open.zeros, at: now)]
+    if let answer = testPeer.receive(open.frame) {
+      send([0] + testPeer.encode(answer, seal: testPeer.id), at: now)
     }
   }
 
   private mutating func begin(at now: UInt64) {
     guard let script = scripts.first else { return }
-    if script.needs.contains(.correction), counterpart.endMends == 0 {
-      return skip("the end under test mends no frames", at: now)
+    if script.needs.contains(.correction), testPeer.endCorrection == 0 {
+      return skip("the end under test supports no error correction", at: now)
     }
-    if let strongest = script.strongest, strongest >= Int(counterpart.endMends) {
-      return skip("the end under test mends \(counterpart.endMends) strengths", at: now)
+    if let strongest = script.strongest, strongest >= Int(testPeer.endCorrection) {
+      return skip("the end under test supports \(testPeer.endCorrection) strengths", at: now)
     }
-    counterpart.isBusy = true
+    testPeer.isBusy = true
     stage = .running(ScriptRun(script.steps, units: script.units, tolerance: options.tolerance, at: now))
   }
 
   private mutating func cannotBegin(_ step: String, _ reason: String, at now: UInt64) {
     guard let script = scripts.first else { return }
     let opening = openings.first { $0.state == script.state && $0.role == options.role }
-    if let excuse = opening?.excuse, counterpart.phase != .none {
+    if let excuse = opening?.excuse, testPeer.phase != .none {
       skip(excuse, at: now)
     } else {
       finish("to begin, \(step)", .failed(reason), at: now)
@@ -228,7 +228,7 @@ package struct Conformance: Sendable {
 
   private mutating func skip(_ reason: String, at now: UInt64) {
     guard let script = scripts.popFirst() else { return }
-    tell(report.skip(script, reason))
+    output(report.skip(script, reason))
     leave(at: now)
     pause(at: now)
   }
@@ -236,8 +236,8 @@ package struct Conformance: Sendable {
   private mutating func finish(_ step: String, _ outcome: ScriptRun.Outcome, at now: UInt64) {
     guard let script = scripts.popFirst() else { return }
     switch outcome {
-    case .passed: tell(report.pass(script))
-    case .failed(let reason): tell(report.fail(script, step: step, reason: reason, transcript.lines))
+    case .passed: output(report.pass(script))
+    case .failed(let reason): output(report.fail(script, step: step, reason: reason, transcript.lines))
     }
     orders.append(.restore)
     leave(at: now)
@@ -246,15 +246,15 @@ package struct Conformance: Sendable {
 
   /// Ends the session, unless the next script can go on with it.
   private mutating func leave(at now: UInt64) {
-    let next = scripts.first { options.reasonToSkip($0, isEcho: counterpart.isEcho) == nil }
-    let isNeeded = options.role == .dial && counterpart.canGoOn && next?.state == "open"
-    guard counterpart.phase == .opening || counterpart.phase == .open, !isNeeded else { return }
+    let next = scripts.first { options.reasonToSkip($0, isEcho: testPeer.isEcho) == nil }
+    let isNeeded = options.role == .dial && testPeer.canGoOn && next?.state == "open"
+    guard testPeer.phase == .opening || testPeer.phase == .open, !isNeeded else { return }
     let reset = FramePattern(kind: .reset, fields: [.reason: .word("aborted")])
-    send([0] + counterpart.bytes(of: .frame(reset, isDamaged: false)), at: now)
+    send([0] + testPeer.bytes(of: .frame(reset, isDamaged: false)), at: now)
   }
 
   private mutating func pause(at now: UInt64) {
-    counterpart.isBusy = true
+    testPeer.isBusy = true
     stage = .pausing(until: now + options.pause)
   }
 
@@ -263,27 +263,27 @@ package struct Conformance: Sendable {
   private mutating func proceed(_ run: inout ScriptRun, at now: UInt64) -> ScriptRun.Outcome? {
     while true {
       var bytes: [UInt8] = []
-      while let deed = run.nextDeed(saidUnits: counterpart.saidUnits, at: now) {
-        if case .say(let utterance) = deed {
-          bytes += counterpart.bytes(of: utterance)
+      while let action = run.nextAction(sentUnits: testPeer.sentUnits, at: now) {
+        if case .send(let transmission) = action {
+          bytes += testPeer.bytes(of: transmission)
         } else {
           run.took(flush(&bytes, at: now))
-          perform(deed)
+          perform(action)
         }
       }
       run.took(flush(&bytes, at: now))
       let index = run.index
-      if let outcome = run.proceed(&unread, counterpart, at: now) { return outcome }
+      if let outcome = run.proceed(&unread, testPeer, at: now) { return outcome }
       if run.index == index { return nil }
     }
   }
 
-  private mutating func perform(_ deed: ScriptRun.Deed) {
-    switch deed {
-    case .say: break
-    case .mute: counterpart.isMuted = true
+  private mutating func perform(_ action: ScriptRun.Action) {
+    switch action {
+    case .send: break
+    case .mute: testPeer.isMuted = true
     case .cut:
-      hearing.reset()
+      splitter.reset()
       orders.append(.cut)
     case .restore: orders.append(.restore)
     case .owner(let order): orders.append(.owner(order))
@@ -303,13 +303,13 @@ package struct Conformance: Sendable {
     for part in bytes.split(separator: 0) {
       var part = Array(part)
       let count = part.count + 1
-      let text = FrameCodec.decode(&part, seal: counterpart.id)?.summary
-      transcript.said(text ?? "\(count) bytes that are not a frame of this session", at: now)
+      let text = FrameCodec.decode(&part, seal: testPeer.id)?.summary
+      transcript.sent(text ?? "\(count) bytes that are not a frame of this session", at: now)
     }
     orders.append(.send(bytes))
   }
 
-  private mutating func tell(_ text: String) {
-    for line in text.split(separator: "\n") { orders.append(.tell(String(line))) }
+  private mutating func output(_ text: String) {
+    for line in text.split(separator: "\n") { orders.append(.print(String(line))) }
   }
 }

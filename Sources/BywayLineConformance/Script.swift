@@ -40,7 +40,7 @@ package struct Script: Sendable, Equatable {
   /// The greatest strength of a frame of the tester; `nil` if none has correction.
   var strongest: Int? {
     steps.compactMap { step -> Int? in
-      guard case .say(.frame(let pattern, _), _) = step.action, case .number(let strength) = pattern[.strength] else {
+      guard case .send(.frame(let pattern, _), _) = step.action, case .number(let strength) = pattern[.strength] else {
         return nil
       }
       return strength
@@ -61,7 +61,7 @@ package struct Opening: Sendable, Equatable {
 package struct Step: Sendable, Equatable {
   package enum Action: Sendable, Equatable {
     /// Sends to the end under test, `times` times. Consecutive steps of this kind are one write.
-    case say(Utterance, times: Int)
+    case send(Transmission, times: Int)
     /// Expects this frame; times count from the previous step. `isOnly`: no HELLO, RESET or ANSWER may come before it. `isDoubled`: it
     /// comes after about twice the time of the previous step.
     case expect(FramePattern, isOnly: Bool, isDoubled: Bool, after: UInt64, within: UInt64)
@@ -80,7 +80,7 @@ package struct Step: Sendable, Equatable {
   package var text: String
 }
 
-package enum Utterance: Sendable, Equatable {
+package enum Transmission: Sendable, Equatable {
   case frame(FramePattern, isDamaged: Bool)
   /// Bytes that are sent unchanged.
   case bytes([UInt8])

@@ -34,14 +34,14 @@ package struct ScriptReader {
       if steps.isEmpty, parts.count == 2, Self.headers.contains(String(parts[0])) {
         headers[String(parts[0])] = String(parts[1].drop { $0 == " " })
       } else {
-        do throws(Complaint) {
+        do throws(StepError) {
           steps.append(Step(action: try StepReader(text).action(), text: String(text)))
         } catch {
           throw ScriptError(line: number, message: error.message)
         }
       }
     }
-    do throws(Complaint) {
+    do throws(StepError) {
       if let state = headers["state"] {
         openings += try Self.roles(headers).map {
           Opening(state: state, role: $0, excuse: headers["excuse"], steps: steps)
@@ -58,13 +58,13 @@ package struct ScriptReader {
     "name", "section", "end", "begin", "needs", "long", "optional", "units", "state", "excuse",
   ]
 
-  private static func script(_ headers: [String: String], _ steps: [Step]) throws(Complaint) -> Script {
+  private static func script(_ headers: [String: String], _ steps: [Step]) throws(StepError) -> Script {
     guard let name = headers["name"], let section = headers["section"], let state = headers["begin"] else {
-      throw Complaint("a script has the lines name, section, end and begin")
+      throw StepError("a script has the lines name, section, end and begin")
     }
     var needs: Set<Script.Need> = []
     for word in (headers["needs"] ?? "").split(separator: " ") {
-      guard let need = Script.Need(rawValue: String(word)) else { throw Complaint("nothing can need \(word)") }
+      guard let need = Script.Need(rawValue: String(word)) else { throw StepError("nothing can need \(word)") }
       needs.insert(need)
     }
     return Script(
@@ -73,18 +73,18 @@ package struct ScriptReader {
       units: headers["units"].flatMap { Int($0) } ?? 0, steps: steps)
   }
 
-  private static func roles(_ headers: [String: String]) throws(Complaint) -> [Script.Role] {
+  private static func roles(_ headers: [String: String]) throws(StepError) -> [Script.Role] {
     let text = headers["end"] ?? ""
     if text == "both" { return Script.Role.allCases }
     guard let role = Script.Role(rawValue: text) else {
-      throw Complaint("an end is dial, listen or both, not \"\(text)\"")
+      throw StepError("an end is dial, listen or both, not \"\(text)\"")
     }
     return [role]
   }
 }
 
 /// An error in a step. The reader adds the line.
-struct Complaint: Error {
+struct StepError: Error {
   let message: String
 
   init(_ message: String) {

@@ -7,8 +7,8 @@ struct ScriptRun: Sendable {
   }
 
   /// An action of the tester other than receiving.
-  enum Deed: Sendable, Equatable {
-    case say(Utterance)
+  enum Action: Sendable, Equatable {
+    case send(Transmission)
     case mute
     case cut, restore
     case owner(OwnerOrder)
@@ -40,73 +40,73 @@ struct ScriptRun: Sendable {
   var step: String { steps.isEmpty ? "" : steps[min(index, steps.count - 1)].text }
 
   /// Returns the next action; `nil` if the current step waits or there are no more steps.
-  mutating func nextDeed(saidUnits: Int, at now: UInt64) -> Deed? {
+  mutating func nextAction(sentUnits: Int, at now: UInt64) -> Action? {
     if index == steps.count {
-      isDone = saidUnits >= units
+      isDone = sentUnits >= units
       if isDone { return nil }
       index = 0
     }
-    let deed: Deed
+    let action: Action
     switch steps[index].action {
-    case .say(let utterance, let times):
+    case .send(let transmission, let times):
       if timesLeft == 0 { timesLeft = times }
       timesLeft -= 1
       doneAt = now
       if timesLeft == 0 { index += 1 }
-      return .say(utterance)
-    case .mute: deed = .mute
-    case .cut: deed = .cut
-    case .restore: deed = .restore
-    case .owner(let order): deed = .owner(order)
+      return .send(transmission)
+    case .mute: action = .mute
+    case .cut: action = .cut
+    case .restore: action = .restore
+    case .owner(let order): action = .owner(order)
     case .expect, .refuse, .wait: return nil
     }
     index += 1
     doneAt = now
-    return deed
+    return action
   }
 
   /// Adds the time that the bytes of the step need on the line.
   mutating func took(_ time: UInt64) { doneAt += time }
 
   /// Compares received frames and the time with the step. `nil` while the script continues.
-  mutating func proceed(_ unread: inout [Heard], _ counterpart: Counterpart, at now: UInt64) -> Outcome? {
+  mutating func proceed(_ unread: inout [ReceivedFrame], _ testPeer: TestPeer, at now: UInt64) -> Outcome? {
     guard index < steps.count else { return isDone ? .passed : nil }
     switch steps[index].action {
     case .expect(let pattern, let isOnly, let isDoubled, let after, let within):
       // A pause of a second is not doubled again.
       let least = isDoubled && waited < Self.longestDoubled ? waited * 3 / 2 : 0
       return expect(
-        pattern, isOnly, max(after * Self.millisecond, least), within, &unread, counterpart, at: now)
+        pattern, isOnly, max(after * Self.millisecond, least), within, &unread, testPeer, at: now)
     case .refuse(let pattern, let time):
-      while let heard = unread.first {
+      while let received = unread.first {
         unread.removeFirst()
-        if counterpart.matches(heard, pattern) { return .failed("it said: \(heard.summary)") }
+        if testPeer.matches(received, pattern) { return .failed("it sent: \(received.summary)") }
       }
       if now >= doneAt + time * Self.millisecond { done(at: now) }
     case .wait(let time):
       unread = []
       if now >= begunAt + time * Self.millisecond { done(at: now) }
-    case .say, .mute, .cut, .restore, .owner: break
+    case .send, .mute, .cut, .restore, .owner: break
     }
     return nil
   }
 
   private mutating func expect(
-    _ pattern: FramePattern, _ isOnly: Bool, _ after: UInt64, _ within: UInt64, _ unread: inout [Heard],
-    _ counterpart: Counterpart, at now: UInt64
+    _ pattern: FramePattern, _ isOnly: Bool, _ after: UInt64, _ within: UInt64, _ unread: inout [ReceivedFrame],
+    _ testPeer: TestPeer, at now: UInt64
   ) -> Outcome? {
     let earliest = doneAt + after
     let latest = doneAt + within * Self.millisecond + tolerance
-    while let heard = unread.first {
+    while let received = unread.first {
       unread.removeFirst()
-      guard counterpart.matches(heard, pattern) else {
-        if isOnly, counterpart.isWord(heard.frame) { return .failed("it said first: \(heard.summary)") }
+      guard testPeer.matches(received, pattern) else {
+        if isOnly, testPeer.isReaction(received.frame) { return .failed("it first sent: \(received.summary)") }
         continue
       }
-      if pattern.kind == .ack, let rest = heard.withoutAcknowledgement { unread.insert(rest, at: 0) }
-      if heard.at + tolerance < earliest { return .failed("it came after \(milliseconds(heard.at)) ms") }
-      if heard.at > latest { return .failed("it came after \(milliseconds(heard.at)) ms") }
-      done(at: heard.at)
+      if pattern.kind == .ack, let rest = received.withoutAcknowledgement { unread.insert(rest, at: 0) }
+      if received.at + tolerance < earliest { return .failed("it came after \(milliseconds(received.at)) ms") }
+      if received.at > latest { return .failed("it came after \(milliseconds(received.at)) ms") }
+      done(at: received.at)
       return nil
     }
     return now > latest ? .failed("it did not come") : nil
@@ -119,7 +119,7 @@ struct ScriptRun: Sendable {
     case .expect(_, _, _, _, let within): return doneAt + within * Self.millisecond + tolerance + 1
     case .refuse(_, let time): return doneAt + time * Self.millisecond
     case .wait(let time): return begunAt + time * Self.millisecond
-    case .say, .mute, .cut, .restore, .owner: return begunAt
+    case .send, .mute, .cut, .restore, .owner: return begunAt
     }
   }
 

@@ -14,8 +14,8 @@ struct Transcript: Sendable {
     start = now
   }
 
-  mutating func said(_ text: String, at now: UInt64) { add("in  \(text)", now) }
-  mutating func heard(_ text: String, at now: UInt64) { add("out \(text)", now) }
+  mutating func sent(_ text: String, at now: UInt64) { add("in  \(text)", now) }
+  mutating func received(_ text: String, at now: UInt64) { add("out \(text)", now) }
 
   private mutating func add(_ text: String, _ now: UInt64) {
     if lines.count == Self.limit { lines.removeFirst() }

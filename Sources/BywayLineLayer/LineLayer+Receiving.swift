@@ -15,7 +15,7 @@ extension LineLayer {
     }
     if let session, session.isConfirmed {
       let noise = noise(for: session)
-      self.session?.receiving.hear(noise)
+      self.session?.receiver.note(noise)
     }
     offerMore(at: now)
     endIfComplete()
@@ -23,11 +23,11 @@ extension LineLayer {
 
   /// Whether HELLO or OPEN with correction may come. It may not during a session, because the data of a stream may look like one.
   private func looksForOpenings(at now: UInt64) -> Bool {
-    guard Self.mendsOpenings(configuration.correction) else { return false }
+    guard Self.correctsOpenings(configuration.correction) else { return false }
     // A copy follows each of them.
     if latestOpening != nil { return true }
     if role == .dialer { return session?.isConfirmed == false }
-    guard let heardAt = session?.asking.heardAt else { return true }
+    guard let heardAt = session?.questions.heardAt else { return true }
     return now > heardAt + Self.doubtfulSilence
   }
 
@@ -44,7 +44,7 @@ extension LineLayer {
       let said = ForeignText.isText(run) ? run : []
       // A frame may begin the session that the next frame belongs to.
       if let frame = FrameCodec.decode(&run, seal: session?.id) {
-        ear.hear(intact: length)
+        noiseMeter.note(intact: length)
         intactBytes &+= length
         latestOpening = frame.isOpening ? frame : nil
         return (frame, FrameCodec.answerLength)
@@ -56,23 +56,23 @@ extension LineLayer {
     case .tooLong(let tail):
       if ForeignText.isText(tail) { counters.foreignText.add(tail) }
       noteDamage(reader.deframer.limit)
-    case .mended(let body, let errors, let length, let isOpening):
-      guard let frame = FrameCodec.read(body, seal: session?.id), frame.mayBearCorrection(asOpening: isOpening) else {
+    case .corrected(let body, let errors, let length, let isOpening):
+      guard let frame = FrameCodec.read(body, seal: session?.id), frame.mayHaveCorrection(asOpening: isOpening) else {
         noteDamage(length)
         break
       }
-      ear.hear(mended: errors, of: length)
+      noiseMeter.note(corrected: errors, of: length)
       intactBytes = 0
       counters.correctedBytes += UInt64(errors)
       // A copy of the frame before it.
       if isOpening, frame == latestOpening { break }
       latestOpening = nil
       return (frame, length)
-    case .beyondMending(let errors, let length):
+    case .uncorrectable(let errors, let length):
       countDamage()
-      ear.hear(beyondMending: errors, of: length)
+      noiseMeter.note(uncorrectable: errors, of: length)
       // The peer knows this level already, or its report was lost.
-      if ear.noise == .beyondMending { session?.receiving.needsNoise = true }
+      if noiseMeter.noise == .beyondCorrection { session?.receiver.needsNoise = true }
     }
     return nil
   }
@@ -80,7 +80,7 @@ extension LineLayer {
   private mutating func noteDamage(_ length: Int) {
     countDamage()
     intactBytes = 0
-    ear.hear(damaged: length)
+    noiseMeter.note(damaged: length)
   }
 
   private mutating func countDamage() {
@@ -121,9 +121,9 @@ extension LineLayer {
 
   /// Takes the noise that the peer reports.
   private mutating func take(_ noise: Noise, at now: UInt64) {
-    guard let room = (session?.sending.peerLargestPayload).map(room) else { return }
-    let isWeak = session?.sending.corrector.hear(noise, plain: sizer, room, at: now)
-    if isWeak == true { session?.sending.frames.excuseCorrectable() }
+    guard let room = (session?.sender.peerLargestPayload).map(room) else { return }
+    let isWeak = session?.sender.corrector.update(noise, plain: sizer, room, at: now)
+    if isWeak == true { session?.sender.frames.excuseCorrectable() }
   }
 
   // MARK: Frames that name their session
@@ -146,8 +146,8 @@ extension LineLayer {
     session.id.incarnation = incarnation
     session.phase = .opening
     session.peerStreams = abilities.streams
-    session.sending.meet(abilities, guards: guardsBeginnings)
-    session.asking.openAnew()
+    session.sender.meet(abilities, guards: guardsBeginnings)
+    session.questions.restartOpening()
     self.session = session
     becomeReady()
   }
@@ -157,23 +157,23 @@ extension LineLayer {
   ) {
     guard role != .dialer else { return handleRival(id.session) }
     if session?.id != id { doubtfulDamage = 0 }
-    guard version == FrameCodec.version else { return say(.reset(session: id.session, reason: .version)) }
+    guard version == FrameCodec.version else { return queue(.reset(session: id.session, reason: .version)) }
     // The OPEN is for an earlier incarnation, or asks for the current one: the dialer must repeat it for this one.
-    guard id.incarnation == incarnation else { return sayHello(to: abilities) }
+    guard id.incarnation == incarnation else { return queueHello(to: abilities) }
     if session?.id == id {
-      session?.asking.heardAt = now
-      session?.receiving.owe(by: now)
+      session?.questions.heardAt = now
+      session?.receiver.owe(by: now)
       return
     }
-    if let past = ended.first(where: { $0.id == id }) { return say(.reset(session: id.session, reason: past.reason)) }
+    if let past = ended.first(where: { $0.id == id }) { return queue(.reset(session: id.session, reason: past.reason)) }
     end(.peerRestarted, telling: nil)
     var session = Session(
       id, window: configuration.window, peerWindow: min(Int(window), Unit.largestWindow), peer: abilities,
       guards: guardsBeginnings, at: now)
     session.ownStreams = configuration.streams
     session.phase = .open
-    session.receiving.owe(by: now)
-    session.asking.needsPoll = pacer.isPacing
+    session.receiver.owe(by: now)
+    session.questions.needsPoll = pacer.isPacing
     self.session = session
     becomeReady()
     events.append(.confirmed)
@@ -181,7 +181,7 @@ extension LineLayer {
 
   /// Answers the OPEN of another dialer. That dialer may stop at the RESET, so this frame is the only sign of it.
   private mutating func handleRival(_ session: UInt32) {
-    say(.reset(session: session, reason: .bothDial))
+    queue(.reset(session: session, reason: .bothDial))
     // If a listener has confirmed the session, the OPEN is old.
     guard let own = self.session, !own.isConfirmed else { return }
     // Two dialers do not choose the same random number.
@@ -191,7 +191,7 @@ extension LineLayer {
   private mutating func handleReset(_ id: UInt32, _ reason: ResetReason) {
     guard let session, session.id.session == id else { return }
     switch reason {
-    case .unknown where !session.isConfirmed: self.session?.asking.needsOpen = true
+    case .unknown where !session.isConfirmed: self.session?.questions.needsOpen = true
     case .unknown: end(.peerRestarted, telling: nil)
     case .finished: end(session.isEnding ? .finished : .aborted, telling: nil)
     case .version: end(.version(nil), telling: nil)
@@ -203,33 +203,33 @@ extension LineLayer {
   private mutating func handlePoll(_ id: UInt32, token: UInt8, at now: UInt64) {
     guard let session, session.id.session == id else {
       let past = ended.last { $0.id.session == id }
-      return say(.reset(session: id, reason: past?.reason ?? .unknown))
+      return queue(.reset(session: id, reason: past?.reason ?? .unknown))
     }
     // Before the listener is known, an answer cannot be sealed, and the peer cannot have sent a POLL.
     guard session.isReady else { return }
-    self.session?.receiving.takeQuestion(token, at: now)
+    self.session?.receiver.takeQuestion(token, at: now)
     heard(at: now)
-    self.session?.asking.isMidStream = false
+    self.session?.questions.isMidStream = false
   }
 
   // MARK: Sealed frames
 
   private mutating func handle(_ report: Acknowledgement, answerLength: Int, at now: UInt64) {
     heard(at: now)
-    self.session?.receiving.tookOther()
-    let poll = report.answer.flatMap { session?.asking.takePoll($0.token) }
+    self.session?.receiver.tookOther()
+    let poll = report.answer.flatMap { session?.questions.takePoll($0.token) }
     guard let outcome = acknowledge(report.arrivals, of: poll, at: now) else { return }
-    if !outcome.isOld { session?.sending.peerWindow = min(Int(report.window), Unit.largestWindow) }
-    if session?.sending.isBlocked == true, session?.asking.due == nil { askAgainLater(at: now) }
+    if !outcome.isOld { session?.sender.peerWindow = min(Int(report.window), Unit.largestWindow) }
+    if session?.sender.isBlocked == true, session?.questions.due == nil { askAgainLater(at: now) }
     guard let answer = report.answer else { return }
-    session?.asking.isMidStream = false
+    session?.questions.isMidStream = false
     // The answer settles everything that was sent before the question.
     askAgainLater(at: now)
     if let poll { measure(answer, of: answerLength, to: poll, at: now) }
   }
 
   private mutating func measure(
-    _ answer: Acknowledgement.Answer, of length: Int, to poll: Asking.Poll, at now: UInt64
+    _ answer: Acknowledgement.Answer, of length: Int, to poll: Questions.Poll, at now: UInt64
   ) {
     guard answer.delay < .max else { return }
     let expected = poll.expectedWait + pacer.time(of: length) + UInt64(answer.delay) * Acknowledgement.Answer.unit
@@ -238,48 +238,48 @@ extension LineLayer {
     if let lateness = pacer.lateness(of: excess) {
       // If the line was idle, a late answer waited in the queue of the peer and not in that of this end.
       let wait = poll.wasAtRest ? 0 : lateness
-      session?.sending.frames.passages.measured(lateness: wait, adjusted: pacer.adjusted)
+      session?.sender.frames.passages.measured(lateness: wait, adjusted: pacer.adjusted)
     }
     pacer.sample(excess: excess, wasAtRest: poll.wasAtRest, at: now)
   }
 
   private mutating func handle(_ header: DataHeader, payload: ArraySlice<UInt8>, at now: UInt64) {
     heard(at: now)
-    session?.receiving.tookOther()
-    session?.asking.isMidStream = true
+    session?.receiver.tookOther()
+    session?.questions.isMidStream = true
     if let next = header.next {
       guard let outcome = acknowledge(Arrivals(next: next), of: nil, at: now) else { return }
       // An acknowledgement in DATA has no window, so the end of the window stays where it is.
-      session?.sending.peerWindow -= outcome.advancedUnits
+      session?.sender.peerWindow -= outcome.advancedUnits
     }
     // Modified in place, because a session is large and this runs for every frame.
     guard
-      let arrival = session?.receiving.units.receive(number: header.number, payload: payload, isLast: header.isLast)
+      let arrival = session?.receiver.units.receive(number: header.number, payload: payload, isLast: header.isLast)
     else { return }
-    let isReportDue = session?.receiving.tookFrame() ?? false
+    let isReportDue = session?.receiver.tookFrame() ?? false
     let later = now + configuration.acknowledgementDelay
     switch arrival {
     case .inOrder:
       let travelled = pacer.time(of: payload.count + FrameCodec.dataOverhead) + oneWay
-      session?.receiving.arrivalBegan = now - min(travelled, now)
-      session?.receiving.owe(by: isReportDue ? now : later)
-      while let piece = session?.receiving.units.takeNext() {
+      session?.receiver.arrivalBegan = now - min(travelled, now)
+      session?.receiver.owe(by: isReportDue ? now : later)
+      while let piece = session?.receiver.units.takeNext() {
         counters.receivedPayload += UInt64(piece.count)
         events.append(.received(Array(piece)))
       }
-      if session?.receiving.units.isFinished == true, session?.receiving.hasReportedFinish == false {
-        session?.receiving.hasReportedFinish = true
-        session?.receiving.owe(by: now)
+      if session?.receiver.units.isFinished == true, session?.receiver.hasReportedFinish == false {
+        session?.receiver.hasReportedFinish = true
+        session?.receiver.owe(by: now)
         events.append(.finished)
       }
     case .ahead(let isNewGap):
-      session?.receiving.owe(by: isNewGap || isReportDue ? now : later)
+      session?.receiver.owe(by: isNewGap || isReportDue ? now : later)
     case .duplicate:
       counters.duplicateFrames += 1
-      session?.receiving.owe(by: later)
+      session?.receiver.owe(by: later)
     case .refused:
       counters.refusedFrames += 1
-      session?.receiving.owe(by: later)
+      session?.receiver.owe(by: later)
     }
   }
 
@@ -288,17 +288,17 @@ extension LineLayer {
   private mutating func heard(at now: UInt64) {
     guard session != nil else { return }
     settleDamage()
-    session?.asking.heard(at: now)
+    session?.questions.heard(at: now)
     if session?.interruption != nil { resume() }
     guard session?.isConfirmed == false else { return }
     session?.phase = .open
-    session?.asking.needsOpen = false
+    session?.questions.needsOpen = false
     // A paced line is measured while it is idle.
-    session?.asking.needsPoll = pacer.isPacing
-    switch session?.asking.opened {
+    session?.questions.needsPoll = pacer.isPacing
+    switch session?.questions.opened {
     case .once(let openedAt): if !pacer.isPacing { roundTrip.sample(now - openedAt) }
     // It is not known which copy has arrived.
-    case .repeatedly: session?.asking.needsPoll = true
+    case .repeatedly: session?.questions.needsPoll = true
     case .never, nil: break
     }
     events.append(.confirmed)
@@ -312,10 +312,10 @@ extension LineLayer {
 
   /// Processes an acknowledgement. `nil` if it was invalid and has ended the session.
   private mutating func acknowledge(
-    _ arrivals: Arrivals, of poll: Asking.Poll?, at now: UInt64
+    _ arrivals: Arrivals, of poll: Questions.Poll?, at now: UInt64
   ) -> SendWindow.Outcome? {
     let oneWay = oneWay
-    guard let outcome = session?.sending.frames.acknowledge(arrivals, of: poll?.order, delay: oneWay) else {
+    guard let outcome = session?.sender.frames.acknowledge(arrivals, of: poll?.order, delay: oneWay) else {
       counters.refusedFrames += 1
       end(.violation, telling: .aborted)
       return nil
@@ -323,12 +323,12 @@ extension LineLayer {
     counters.repeatedFrames += UInt64(outcome.lostFrames)
     for passage in outcome.passed { events.append(.passed(passage)) }
     sizer.note(outcome.trials)
-    if let room = (session?.sending.peerLargestPayload).map(room) {
-      session?.sending.corrector.note(outcome.correctableTrials, plain: sizer, room, at: now)
+    if let room = (session?.sender.peerLargestPayload).map(room) {
+      session?.sender.corrector.note(outcome.correctableTrials, plain: sizer, room, at: now)
     }
     if outcome.arrivedFrames > 0 {
       askAgainLater(at: now)
-      if session?.sending.leavingSince != nil { session?.sending.leavingSince = now }
+      if session?.sender.leavingSince != nil { session?.sender.leavingSince = now }
     }
     return outcome
   }
@@ -338,7 +338,7 @@ extension LineLayer {
 
   /// Sends the window when it has grown enough.
   mutating func offerMore(at now: UInt64) {
-    guard let session, session.isConfirmed, session.receiving.hasMoreToOffer(of: configuration.window) else { return }
-    self.session?.receiving.owe(by: now)
+    guard let session, session.isConfirmed, session.receiver.hasMoreToOffer(of: configuration.window) else { return }
+    self.session?.receiver.owe(by: now)
   }
 }

@@ -27,12 +27,12 @@ extension LineLayer {
 
   private mutating func write(_ frame: Frame, into output: inout [UInt8]) {
     FrameCodec.write(frame, seal: session?.id, into: &scratch)
-    guard bearsCorrection(frame), let session, scratch.count <= CorrectableFrame.longestBody else {
+    guard hasCorrection(frame), let session, scratch.count <= CorrectableFrame.longestBody else {
       needsDelimiter = false
       return COBS.encode(scratch, into: &output)
     }
     let isData = if case .data = frame { true } else { false }
-    let strength = session.sending.corrector.strength(of: scratch.count, isData: isData)
+    let strength = session.sender.corrector.strength(of: scratch.count, isData: isData)
     // If this frame is lost, a zero at its end may be lost too.
     needsDelimiter = true
     CorrectableFrame.encode(
@@ -41,10 +41,10 @@ extension LineLayer {
 
   /// Whether a copy with correction follows the frame, because the line is not known yet.
   private func repeats(_ frame: Frame) -> Bool {
-    guard Self.mendsOpenings(configuration.correction) else { return false }
+    guard Self.correctsOpenings(configuration.correction) else { return false }
     switch frame {
     case .hello: return repeatsHello
-    case .open: return listenerAbilities == .unknown || Self.mendsOpenings(listenerAbilities.correction)
+    case .open: return listenerAbilities == .unknown || Self.correctsOpenings(listenerAbilities.correction)
     case .reset, .poll, .acknowledgement, .noise, .data: return false
     }
   }
@@ -56,33 +56,33 @@ extension LineLayer {
   }
 
   /// Whether a frame gets correction. A frame of another session does not, because its receiver may not support it.
-  private mutating func bearsCorrection(_ frame: Frame) -> Bool {
+  private mutating func hasCorrection(_ frame: Frame) -> Bool {
     switch frame {
-    case .data: session?.sending.corrector.bears ?? false
-    case .acknowledgement, .noise: reportBearsCorrection()
+    case .data: session?.sender.corrector.latestHasCorrection ?? false
+    case .acknowledgement, .noise: reportHasCorrection()
     // A peer that has restarted understands only polls without correction.
-    case .poll(let id, _): session?.id.session == id && pollsBearCorrection
+    case .poll(let id, _): session?.id.session == id && pollsHaveCorrection
     case .hello, .open, .reset: false
     }
   }
 
   /// Whether ACK and NOISE get correction. They are not acknowledged, so the frames of the peer show whether correction helps.
-  private mutating func reportBearsCorrection() -> Bool {
-    guard let corrector = session?.sending.corrector, corrector.isOn else { return false }
-    if corrector.isGuarding { return ear.noise != .none }
-    if corrector.isProven || ear.mends { return true }
-    return ear.noise == .none && session?.sending.corrector.takesNext() == true
+  private mutating func reportHasCorrection() -> Bool {
+    guard let corrector = session?.sender.corrector, corrector.isOn else { return false }
+    if corrector.isGuarding { return noiseMeter.noise != .none }
+    if corrector.isProven || noiseMeter.correctsFrames { return true }
+    return noiseMeter.noise == .none && session?.sender.corrector.takesNext() == true
   }
 
-  private var pollsBearCorrection: Bool {
+  private var pollsHaveCorrection: Bool {
     guard let session else { return false }
-    let isOn = session.sending.corrector.isProven || session.sending.corrector.isGuarding && ear.noise != .none
-    return isOn && session.asking.unanswered % 2 == 1
+    let isOn = session.sender.corrector.isProven || session.sender.corrector.isGuarding && noiseMeter.noise != .none
+    return isOn && session.questions.unanswered % 2 == 1
   }
 
   /// Returns the length on the wire of a control frame that has `count` bytes without correction.
   func length(ofControl count: Int) -> Int {
-    guard let corrector = session?.sending.corrector, corrector.isOn, corrector.isProven else { return count }
+    guard let corrector = session?.sender.corrector, corrector.isOn, corrector.isProven else { return count }
     let body = count - COBS.overhead
     return CorrectableFrame.length(of: body, corrector.strength(of: body, isData: false))
   }
@@ -99,48 +99,50 @@ extension LineLayer {
   }
 
   private mutating func openFrame(at now: UInt64) -> Frame? {
-    guard session?.asking.needsOpen == true, let session else { return nil }
-    self.session?.asking.open(at: now)
-    self.session?.receiving.offered()
+    guard session?.questions.needsOpen == true, let session else { return nil }
+    self.session?.questions.open(at: now)
+    self.session?.receiver.offered()
     asked(at: now)
     return .open(
       version: FrameCodec.version, session: session.id,
-      largestPayload: UInt16(truncatingIfNeeded: configuration.largestPayload), window: session.receiving.window,
+      largestPayload: UInt16(truncatingIfNeeded: configuration.largestPayload), window: session.receiver.window,
       correction: UInt8(configuration.correction),
       streams: session.streams == nil ? .none : session.ownStreams)
   }
 
   private mutating func reportFrame(at now: UInt64) -> Frame? {
-    guard session?.receiving.owesReport == true, let session, session.isReady else { return nil }
-    if session.receiving.answer == nil {
-      guard let reportBy = session.receiving.reportBy, now >= reportBy, !canRide(session, at: now) else { return nil }
+    guard session?.receiver.owesReport == true, let session, session.isReady else { return nil }
+    if session.receiver.answer == nil {
+      guard let reportBy = session.receiver.reportBy, now >= reportBy, !canAcknowledgeInData(session, at: now) else {
+        return nil
+      }
     }
     let report = Acknowledgement(
-      answer: session.receiving.answer.map { .init(token: $0.token, delay: delay(since: $0.since, at: now)) },
-      arrivals: session.receiving.arrivals, window: session.receiving.window)
-    self.session?.receiving.reported()
+      answer: session.receiver.answer.map { .init(token: $0.token, delay: delay(since: $0.since, at: now)) },
+      arrivals: session.receiver.arrivals, window: session.receiver.window)
+    self.session?.receiver.reported()
     return .acknowledgement(report)
   }
 
   private mutating func noiseFrame() -> Frame? {
-    guard let session, session.receiving.needsNoise, session.isConfirmed, session.sending.corrector.most > 0 else {
+    guard let session, session.receiver.needsNoise, session.isConfirmed, session.sender.corrector.most > 0 else {
       return nil
     }
     let noise = noise(for: session)
-    self.session?.receiving.tell(noise)
+    self.session?.receiver.tell(noise)
     return .noise(noise)
   }
 
   /// Returns the noise to report, if the peer supports correction.
-  func noise(for session: Session) -> Noise { session.sending.corrector.most > 0 ? ear.noise : .none }
+  func noise(for session: Session) -> Noise { session.sender.corrector.most > 0 ? noiseMeter.noise : .none }
 
   /// Whether the acknowledgement can be part of the next DATA frame.
-  private func canRide(_ session: Session, at now: UInt64) -> Bool {
-    guard !session.receiving.units.hasGap, !session.receiving.units.isFinished, !session.asking.needsPoll,
-      !session.asking.isHolding, !pollIsDue(session, at: now),
-      !session.receiving.hasMoreToOffer(of: configuration.window)
+  private func canAcknowledgeInData(_ session: Session, at now: UInt64) -> Bool {
+    guard !session.receiver.units.hasGap, !session.receiver.units.isFinished, !session.questions.needsPoll,
+      !session.questions.isHolding, !pollIsDue(session, at: now),
+      !session.receiver.hasMoreToOffer(of: configuration.window)
     else { return false }
-    return session.sending.frames.hasLost || session.sending.hasNext
+    return session.sender.frames.hasLost || session.sender.hasNext
   }
 
   private func delay(since time: UInt64, at now: UInt64) -> UInt8 {
@@ -152,28 +154,29 @@ extension LineLayer {
 
   private func pollIsDue(_ session: Session, at now: UInt64) -> Bool {
     // A busy line is measured at intervals.
-    pacer.isPacing && session.sending.hasUnacknowledged && session.isConfirmed
-      && now >= session.asking.polledAt + pacer.interval && !session.asking.isHolding && session.asking.wait == nil
+    pacer.isPacing && session.sender.hasUnacknowledged && session.isConfirmed
+      && now >= session.questions.polledAt + pacer.interval && !session.questions.isHolding
+      && session.questions.wait == nil
   }
 
   private mutating func pollFrame(at now: UInt64) -> Frame? {
-    guard session?.asking.needsPoll == true || pacer.isPacing else { return nil }
-    guard let session, session.isReady, session.asking.needsPoll || pollIsDue(session, at: now) else { return nil }
+    guard session?.questions.needsPoll == true || pacer.isPacing else { return nil }
+    guard let session, session.isReady, session.questions.needsPoll || pollIsDue(session, at: now) else { return nil }
     let id = session.id.session
-    let order = self.session?.sending.frames.takeOrder() ?? 0
+    let order = self.session?.sender.frames.takeOrder() ?? 0
     let wait = pacer.expectedWait(at: now, bytes: length(ofControl: FrameCodec.pollLength))
     let wasAtRest = pacer.isAtRest(at: now)
-    let poll = self.session?.asking.poll(order: order, expectedWait: wait, wasAtRest: wasAtRest, at: now)
+    let poll = self.session?.questions.poll(order: order, expectedWait: wait, wasAtRest: wasAtRest, at: now)
     asked(at: now)
     return poll.map { .poll(session: id, token: $0.token) }
   }
 
   /// Notes that a question was sent.
   private mutating func asked(at now: UInt64) {
-    session?.asking.unanswered += 1
+    session?.questions.unanswered += 1
     // The frames before may have been lost with the line.
-    if session?.asking.isHolding == true { session?.sending.frames.interrupt() }
-    session?.asking.isMidStream = false
+    if session?.questions.isHolding == true { session?.sender.frames.interrupt() }
+    session?.questions.isMidStream = false
     awaitAnswer(from: now)
     askAgainLater(at: now)
   }
@@ -184,43 +187,43 @@ extension LineLayer {
     guard var session = self.session.take() else { return nil }
     defer {
       self.session = session
-      if session.asking.due == nil, session.sending.hasUnacknowledged { askAgainLater(at: now) }
+      if session.questions.due == nil, session.sender.hasUnacknowledged { askAgainLater(at: now) }
     }
-    guard session.isReady, !session.asking.isHolding, session.sending.frames.hasLost || session.sending.hasNext else {
+    guard session.isReady, !session.questions.isHolding, session.sender.frames.hasLost || session.sender.hasNext else {
       return nil
     }
     let header: DataHeader
     let payload: ArraySlice<UInt8>
-    let rides = session.receiving.reportBy != nil && canRide(session, at: now)
-    let isCorrectable = session.sending.corrector.takesNext()
+    let rides = session.receiver.reportBy != nil && canAcknowledgeInData(session, at: now)
+    let isCorrectable = session.sender.corrector.takesNext()
     let size = payloadSize(for: session, isCorrectable: isCorrectable)
     let begins = max(pacer.busyUntil, now)
     func departure(of count: Int) -> Passages.Departure {
-      let length = isCorrectable ? session.sending.corrector.length(count) : count + FrameCodec.dataOverhead
+      let length = isCorrectable ? session.sender.corrector.length(count) : count + FrameCodec.dataOverhead
       return .init(
         begins: begins, ends: begins + pacer.time(of: length),
         adjusted: pacer.isAtRest(at: now) ? nil : pacer.adjusted)
     }
-    if session.sending.frames.hasLost,
-      let lost = session.sending.frames.resend(size, isCorrectable: isCorrectable, departure: departure(of: size))
+    if session.sender.frames.hasLost,
+      let lost = session.sender.frames.resend(size, isCorrectable: isCorrectable, departure: departure(of: size))
     {
-      header = DataHeader(number: lost.number, next: rides ? session.receiving.units.next : nil, isLast: lost.isLast)
+      header = DataHeader(number: lost.number, next: rides ? session.receiver.units.next : nil, isLast: lost.isLast)
       payload = lost.payload
-    } else if session.sending.hasNext {
-      let room = (session.sending.peerWindow - session.sending.frames.units) * Unit.size
-      let piece = session.sending.pending.take(min(size, max(room, 0)))
-      let isLast = session.sending.finish == .wanted && session.sending.pending.isEmpty
-      let number = session.sending.frames.append(
+    } else if session.sender.hasNext {
+      let room = (session.sender.peerWindow - session.sender.frames.units) * Unit.size
+      let piece = session.sender.pending.take(min(size, max(room, 0)))
+      let isLast = session.sender.finish == .wanted && session.sender.pending.isEmpty
+      let number = session.sender.frames.append(
         piece, isLast: isLast, isCorrectable: isCorrectable, departure: departure(of: piece.count))
-      if isLast { session.sending.finish = .sent }
+      if isLast { session.sender.finish = .sent }
       counters.sentPayload += UInt64(piece.count)
-      header = DataHeader(number: number, next: rides ? session.receiving.units.next : nil, isLast: isLast)
+      header = DataHeader(number: number, next: rides ? session.receiver.units.next : nil, isLast: isLast)
       payload = piece[...]
     } else {
       return nil
     }
     if rides {
-      session.receiving.rode()
+      session.receiver.acknowledgedInData()
     }
     return .data(header, payload: payload)
   }

@@ -20,7 +20,7 @@ package struct LineLayer: Sendable {
 
   // The line.
   var reader: LineReader
-  var ear = Ear()
+  var noiseMeter = NoiseMeter()
   var codec = ReedSolomon()
   var pacer: Pacer
   var roundTrip = RoundTrip(frame: nil)
@@ -64,7 +64,7 @@ package struct LineLayer: Sendable {
     pacer = Pacer(bytesPerSecond: configuration.bytesPerSecond)
     incarnation = if case .listener(let incarnation) = role { max(incarnation, 1) } else { 0 }
     if pacer.isPacing { roundTrip = RoundTrip(frame: pacer.time(of: quantum + FrameCodec.dataOverhead)) }
-    if role != .dialer { sayHello() }
+    if role != .dialer { queueHello() }
   }
 
   /// Whether the first frames of a session have correction, if the peer supports it.
@@ -82,7 +82,7 @@ package struct LineLayer: Sendable {
       SessionID(session: id, incarnation: incarnation), window: configuration.window,
       peerWindow: LineLayerConfiguration.leastWindow / Unit.size, peer: listenerAbilities, guards: guardsBeginnings,
       at: now)
-    session.asking.needsOpen = true
+    session.questions.needsOpen = true
     session.ownStreams = streams
     self.session = session
     if session.isReady { becomeReady() }
@@ -96,14 +96,14 @@ package struct LineLayer: Sendable {
 
   /// Ends the sending direction after the data that was written.
   package mutating func finish() {
-    guard session?.sending.finish == .notWanted else { return }
-    session?.sending.finish = .wanted
+    guard session?.sender.finish == .notWanted else { return }
+    session?.sender.finish = .wanted
   }
 
   /// Closes the session. Written data is still sent as long as the peer takes it. Further data of the peer is dropped.
   package mutating func close(at now: UInt64) {
     finish()
-    if session?.sending.leavingSince == nil { session?.sending.leavingSince = now }
+    if session?.sender.leavingSince == nil { session?.sender.leavingSince = now }
   }
 
   /// Ends the session at once with a RESET.
@@ -114,7 +114,7 @@ package struct LineLayer: Sendable {
   /// Ends the session whenever its line is interrupted, unless the peer lacks some of the first bytes.
   /// - Parameter count: the number of these bytes.
   package mutating func forgo(after count: UInt64) {
-    session?.sending.worth = count
+    session?.sender.worth = count
     endIfExpendable()
   }
 
@@ -131,19 +131,19 @@ package struct LineLayer: Sendable {
   /// Returns how many bytes to write now so that the next frame has its best size; 0 while the line is busy. Data is taken as late as
   /// possible, so that the owner can choose the most urgent.
   package func room(at now: UInt64) -> Int {
-    guard isLineUp, let session, session.isReady, !session.asking.isHolding, session.sending.finish == .notWanted,
-      !session.sending.frames.hasLost,
-      session.sending.pending.count < payloadSize(for: session, isCorrectable: session.sending.corrector.isOn),
-      session.sending.frames.units + session.sending.pending.count / Unit.size < session.sending.peerWindow,
-      session.sending.frames.count < SendWindow.mostFrames, now >= pacer.readyAt
+    guard isLineUp, let session, session.isReady, !session.questions.isHolding, session.sender.finish == .notWanted,
+      !session.sender.frames.hasLost,
+      session.sender.pending.count < payloadSize(for: session, isCorrectable: session.sender.corrector.isOn),
+      session.sender.frames.units + session.sender.pending.count / Unit.size < session.sender.peerWindow,
+      session.sender.frames.count < SendWindow.mostFrames, now >= pacer.readyAt
     else { return 0 }
-    return quantum - session.sending.pending.count
+    return quantum - session.sender.pending.count
   }
 
   /// Takes bytes to send. Bytes beyond ``room(at:)`` are queued here, and more urgent data cannot overtake them.
   package mutating func send(_ bytes: UnsafeRawBufferPointer) {
-    guard session?.sending.finish == .notWanted else { return }
-    session?.sending.pending.append(bytes)
+    guard session?.sender.finish == .notWanted else { return }
+    session?.sender.pending.append(bytes)
   }
 
   package mutating func send(_ bytes: [UInt8]) {
@@ -153,20 +153,20 @@ package struct LineLayer: Sendable {
   /// Requests ``LineLayerEvent/passed(_:)`` for the time when these bytes of the stream have arrived at the peer.
   /// - Parameter bytes: a range of written bytes, counted from the beginning of the session; it begins after earlier ranges began.
   package mutating func follow(_ bytes: Range<UInt64>) {
-    session?.sending.frames.passages.follow(bytes)
+    session?.sender.frames.passages.follow(bytes)
   }
 
   /// The time at which the peer began to send the latest data, as far as the model of the line knows: its arrival, less its time on the
   /// wire and half a round trip.
-  package var latestArrivalBegan: UInt64? { session?.receiving.arrivalBegan }
+  package var latestArrivalBegan: UInt64? { session?.receiver.arrivalBegan }
 
   /// The bytes that were written and not sent yet.
-  package var pendingBytes: Int { session?.sending.pending.count ?? 0 }
+  package var pendingBytes: Int { session?.sender.pending.count ?? 0 }
 
   /// Notes that the reader has processed this many bytes of ``LineLayerEvent/received(_:)``.
   package mutating func consumed(_ count: Int, at now: UInt64) {
     guard session != nil else { return }
-    session?.receiving.units.consumed(count)
+    session?.receiver.units.consumed(count)
     offerMore(at: now)
   }
 
@@ -180,8 +180,8 @@ package struct LineLayer: Sendable {
     statistics.nominalRate = configuration.bytesPerSecond
     statistics.framePayload = sizer.payload
     if let session {
-      statistics.correctableErrors = session.sending.corrector.errors
-      statistics.framePayload = payloadSize(for: session, isCorrectable: session.sending.corrector.isOn)
+      statistics.correctableErrors = session.sender.corrector.errors
+      statistics.framePayload = payloadSize(for: session, isCorrectable: session.sender.corrector.isOn)
     }
     return statistics
   }
@@ -193,30 +193,30 @@ package struct LineLayer: Sendable {
     guard let session else { return }
     settleDamage()
     // The statistics still show the strength after the end of the session.
-    counters.correctableErrors = session.sending.corrector.errors
+    counters.correctableErrors = session.sender.corrector.errors
     self.session = nil
     reader.sync = nil
     // The noise is measured for each session.
-    ear = Ear()
+    noiseMeter = NoiseMeter()
     // After such a silence the listener may be another one. The next session begins with a question, and sends no data before the answer.
     if role == .dialer, reason == .silence || reason == .lineLost { incarnation = 0 }
     if session.isReady {
       ended.append((session.id, reset ?? (reason == .finished ? .finished : .aborted)))
       if ended.count > Self.rememberedSessions { ended.removeFirst() }
     }
-    if let reset { say(.reset(session: session.id.session, reason: reset)) }
+    if let reset { queue(.reset(session: session.id.session, reason: reset)) }
     events.append(.ended(reason))
   }
 
   /// Queues a frame that belongs to no stream. The queue has a limit, because a peer can cause these frames.
-  mutating func say(_ frame: Frame) {
+  mutating func queue(_ frame: Frame) {
     if control.count < 8 { control.append(frame) }
   }
 
   /// - Parameter peer: the abilities of the dialer to answer.
-  mutating func sayHello(to peer: Abilities? = nil) {
-    repeatsHello = Self.mendsOpenings(peer?.correction ?? 0)
-    say(
+  mutating func queueHello(to peer: Abilities? = nil) {
+    repeatsHello = Self.correctsOpenings(peer?.correction ?? 0)
+    queue(
       .hello(
         version: FrameCodec.version, incarnation: incarnation,
         largestPayload: UInt16(truncatingIfNeeded: configuration.largestPayload),
@@ -224,7 +224,7 @@ package struct LineLayer: Sendable {
   }
 
   /// Whether an end that supports this many strengths looks for HELLO and OPEN with correction.
-  static func mendsOpenings(_ correction: Int) -> Bool { correction > Strength.ofOpenings.index }
+  static func correctsOpenings(_ correction: Int) -> Bool { correction > Strength.ofOpenings.index }
 
   // MARK: Sizes
 
@@ -240,7 +240,7 @@ package struct LineLayer: Sendable {
   }
 
   func payloadSize(for session: Session, isCorrectable: Bool) -> Int {
-    if isCorrectable { return session.sending.corrector.payload(room(for: session.sending.peerLargestPayload)) }
-    return min(sizer.payload, quantum, session.sending.peerLargestPayload)
+    if isCorrectable { return session.sender.corrector.payload(room(for: session.sender.peerLargestPayload)) }
+    return min(sizer.payload, quantum, session.sender.peerLargestPayload)
   }
 }

@@ -27,10 +27,10 @@ struct MutantTests {
 
   static let mutants: [Mutant] = [
     Mutant(.listen, "sends HELLO with incarnation 0", fails: "rule 2, incarnation 0: HELLO") {
-      $0.said = { if case .hello = $0 { [.hello(version: 1, incarnation: 0, largestPayload: 64)] } else { [$0] } }
+      $0.sent = { if case .hello = $0 { [.hello(version: 1, incarnation: 0, largestPayload: 64)] } else { [$0] } }
     },
     Mutant(.listen, "accepts an OPEN of any version", fails: "waiting × OPEN, rule 1", "open × OPEN, rule 1") {
-      $0.heard = {
+      $0.received = {
         if case .open(_, let id, let largest, let window, _, _) = $0 {
           [.open(version: 1, session: id, largestPayload: largest, window: window)]
         } else {
@@ -39,33 +39,33 @@ struct MutantTests {
       }
     },
     Mutant(.listen, "forgets why a session ended", fails: "waiting × POLL of a session that is over") {
-      $0.said = { if case .reset(let id, .aborted) = $0 { [.reset(session: id, reason: .unknown)] } else { [$0] } }
+      $0.sent = { if case .reset(let id, .aborted) = $0 { [.reset(session: id, reason: .unknown)] } else { [$0] } }
     },
     Mutant(.listen, "does not acknowledge a repeated OPEN", fails: "§8 open × OPEN, rule 3") {
       $0.dropsRepeatedOpen = true
     },
     Mutant(.listen, "answers with another token", fails: "§8 open × POLL, own: ANSWER with its token") {
-      $0.said = {
+      $0.sent = {
         guard case .acknowledgement(var report) = $0, let answer = report.answer else { return [$0] }
         report.answer = .init(token: answer.token &+ 1, delay: answer.delay)
         return [.acknowledgement(report)]
       }
     },
     Mutant(.listen, "opens sessions itself", fails: "waiting × POLL, other: RESET(unknown)") {
-      $0.said = {
+      $0.sent = {
         let open = Frame.open(
           version: 1, session: SessionID(session: 9, incarnation: 0), largestPayload: 64, window: 64)
         return if case .reset(_, .unknown) = $0 { [open, $0] } else { [$0] }
       }
     },
     Mutant(.listen, "does not answer a POLL of another session", fails: "× POLL, other: RESET(unknown)") {
-      $0.said = { if case .reset(_, .unknown) = $0 { [] } else { [$0] } }
+      $0.sent = { if case .reset(_, .unknown) = $0 { [] } else { [$0] } }
     },
     Mutant(.listen, "is late with acknowledgements", fails: "§6 acknowledgement delay") {
       $0.delay = 60_000_000
     },
     Mutant(.listen, "sends no POLL", fails: "§6 question: POLL", "§6 keep-alive of a listener") {
-      $0.said = { if case .poll = $0 { [] } else { [$0] } }
+      $0.sent = { if case .poll = $0 { [] } else { [$0] } }
     },
     Mutant(
       .listen, "gives up a line that is gone or silent for ten seconds",
@@ -81,23 +81,23 @@ struct MutantTests {
       $0.forgivesChecks = true
     },
     Mutant(.listen, "acknowledges missing units", fails: "§4 what is missing") {
-      $0.said = {
+      $0.sent = {
         guard case .acknowledgement(var report) = $0, !report.arrivals.runs.isEmpty else { return [$0] }
         report.arrivals.next &+= 2
         return [.acknowledgement(report)]
       }
     },
     Mutant(.listen, "accepts every acknowledgement", fails: "§10 an ACK of a unit that was never sent") {
-      $0.heard = {
+      $0.received = {
         if case .acknowledgement(let report) = $0, report.arrivals.next > 100 { [] } else { [$0] }
       }
     },
     Mutant(.listen, "answers the first of many POLLs", fails: "§10 more POLLs than can be answered") {
-      $0.heard = { if case .poll(_, let token) = $0, token > 11, token < 31 { [] } else { [$0] } }
+      $0.received = { if case .poll(_, let token) = $0, token > 11, token < 31 { [] } else { [$0] } }
     },
     Mutant(.listen, "announces correction, and has none", fails: "§7 as many wrong bytes as it bears") {
       $0.configuration.correction = 0
-      $0.said = {
+      $0.sent = {
         if case .hello(let version, let incarnation, let largest, _, _) = $0 {
           [.hello(version: version, incarnation: incarnation, largestPayload: largest, correction: 12)]
         } else {
@@ -108,7 +108,7 @@ struct MutantTests {
     Mutant(
       .listen, "corrects for each end that reports noise", fails: "§7 noise is not told to an end that said of no"
     ) {
-      $0.heard = {
+      $0.received = {
         if case .open(let version, let id, let largest, let window, _, _) = $0 {
           [.open(version: version, session: id, largestPayload: largest, window: window, correction: 12)]
         } else {
@@ -117,25 +117,25 @@ struct MutantTests {
       }
     },
     Mutant(.listen, "is two programs that have the same device", fails: "Bail out! two programs use this device") {
-      $0.said = { if case .acknowledgement(let report) = $0, report.answer != nil { [$0, $0] } else { [$0] } }
+      $0.sent = { if case .acknowledgement(let report) = $0, report.answer != nil { [$0, $0] } else { [$0] } }
     },
     Mutant(.listen, "accepts no more than 150 units", fails: "§4 a hundred DATA frames in one piece") {
-      $0.heard = { if case .data(let header, _) = $0, header.number > 150 { [] } else { [$0] } }
+      $0.received = { if case .data(let header, _) = $0, header.number > 150 { [] } else { [$0] } }
     },
     Mutant(.listen, "counts units with 15 bits", fails: "§2 more than 65,536 units") {
-      $0.heard = {
+      $0.received = {
         guard case .data(var header, let payload) = $0 else { return [$0] }
         header.number &= 0x7FFF
         return [.data(header, payload: payload)]
       }
     },
     Mutant(.dial, "does not answer the OPEN of another dialer", fails: "opening × OPEN: RESET(both dial)") {
-      $0.said = { if case .reset(_, .bothDial) = $0 { [] } else { [$0] } }
+      $0.sent = { if case .reset(_, .bothDial) = $0 { [] } else { [$0] } }
     },
     Mutant(
       .dial, "does not repeat OPEN after RESET(unknown)", fails: "asking × RESET(unknown)", "opening × RESET(unknown)"
     ) {
-      $0.heard = { if case .reset(let id, .unknown) = $0 { [.reset(session: id, reason: .aborted)] } else { [$0] } }
+      $0.received = { if case .reset(let id, .unknown) = $0 { [.reset(session: id, reason: .aborted)] } else { [$0] } }
     },
     Mutant(.dial, "goes on after another listener's HELLO", fails: "open × HELLO, another incarnation: session over") {
       $0.ignoresLaterHello = true
@@ -167,7 +167,7 @@ struct MutantTests {
   @Test("if nothing is heard from the end under test, the tester says so within a minute")
   func absent() throws {
     var mutation = Performance.Mutation(name: "silent")
-    mutation.said = { _ in [] }
+    mutation.sent = { _ in [] }
     let performance = Performance(
       try ConformanceTests.all.get(), ConformanceTests.options(.listen), owner: .echo, mutation: mutation)
     #expect(performance.lines.last?.hasPrefix("Bail out! nothing was heard") == true)
@@ -240,7 +240,7 @@ struct MutantTests {
       [0] + CorrectableFrame.wire(of: hello, strength: 3, seal: SessionID(session: 0, incarnation: 0)), at: 1)
     tester.handleTimeout(at: 31_000_000_000)
     var told: [String] = []
-    while let order = tester.nextOrder() { if case .tell(let line) = order { told.append(line) } }
+    while let order = tester.nextOrder() { if case .print(let line) = order { told.append(line) } }
     #expect(!told.contains { $0.contains("nothing was heard") }, "\(told)")
   }
 

@@ -10,8 +10,8 @@ struct Performance {
   struct Mutation: Sendable {
     var name: String
     /// Frames of the end, and how much later they come.
-    var said: @Sendable (Frame) -> [Frame] = { [$0] }
-    var heard: @Sendable (Frame) -> [Frame] = { [$0] }
+    var sent: @Sendable (Frame) -> [Frame] = { [$0] }
+    var received: @Sendable (Frame) -> [Frame] = { [$0] }
     var delay: UInt64 = 0
     /// Whether it sends no zero before a frame.
     var forgetsZeros = false
@@ -73,8 +73,8 @@ struct Performance {
   private mutating func follow() -> Bool {
     guard let order = tester.nextOrder() else { return false }
     switch order {
-    case .tell(let line): lines.append(line)
-    case .send(let bytes): if !isCut { hear(bytes) }
+    case .print(let line): lines.append(line)
+    case .send(let bytes): if !isCut { receive(bytes) }
     case .cut:
       isCut = true
       under = []
@@ -90,7 +90,7 @@ struct Performance {
     return true
   }
 
-  private mutating func hear(_ bytes: [UInt8]) {
+  private mutating func receive(_ bytes: [UInt8]) {
     guard let mutation, !hasCorrection(bytes) else {
       end.layer.receive(bytes, at: now)
       end.act(at: now)
@@ -99,10 +99,10 @@ struct Performance {
     for run in bytes.split(separator: 0) {
       var decoded = Array(run)
       if mutation.forgivesChecks, let frame = Self.anyFrame(Array(run)) {
-        say(frame)
+        send(frame)
       } else if let frame = FrameCodec.decode(&decoded, seal: end.layer.session?.id) {
         if ignores(frame, mutation) { continue }
-        for changed in mutation.heard(frame) { say(changed) }
+        for changed in mutation.received(frame) { send(changed) }
       } else {
         end.layer.receive([0] + run + [0], at: now)
       }
@@ -112,7 +112,7 @@ struct Performance {
 
   private func hasCorrection(_ bytes: [UInt8]) -> Bool {
     guard let id = end.layer.session?.id else { return false }
-    let mark = CorrectableFrame.mark(of: id)
+    let mark = CorrectableFrame.syncBytes(of: id)
     return bytes.indices.contains { bytes[$0...].starts(with: mark) }
   }
 
@@ -131,7 +131,7 @@ struct Performance {
     return opened == id
   }
 
-  private mutating func say(_ frame: Frame) {
+  private mutating func send(_ frame: Frame) {
     end.layer.receive([0] + Self.bytes(frame, end.layer.session?.id), at: now)
   }
 
@@ -141,16 +141,16 @@ struct Performance {
     guard end.layer.nextTransmit(at: now, into: &bytes) else { return false }
     end.act(at: now)
     guard !isCut else { return true }
-    var said = bytes
+    var output = bytes
     if let mutation {
       var run = Array(bytes.split(separator: 0).first ?? [])
       let zero: [UInt8] = bytes.first == 0 && !mutation.forgetsZeros ? [0] : []
       if let frame = FrameCodec.decode(&run, seal: seal) {
         let isKept = mutation.saysOpenOnce && isRepeatedOpen(frame)
-        said = isKept ? [] : mutation.said(frame).flatMap { zero + Self.bytes($0, seal) }
+        output = isKept ? [] : mutation.sent(frame).flatMap { zero + Self.bytes($0, seal) }
       }
     }
-    under.append((now + (mutation?.delay ?? 0), said))
+    under.append((now + (mutation?.delay ?? 0), output))
     return true
   }
 

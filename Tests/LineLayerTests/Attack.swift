@@ -72,7 +72,7 @@ struct Attack {
     case 4: receive(.poll(session: UInt32(script.byte() & 3), token: script.byte()))
     case 5, 6: acknowledge()
     case 7, 8:
-      let number = (layer.session?.receiving.units.next ?? 0) &+ UInt16(script.byte()) &- 4
+      let number = (layer.session?.receiver.units.next ?? 0) &+ UInt16(script.byte()) &- 4
       data(number: script.byte() & 7 == 0 ? script.short() : number)
     case 9: layer.open(session: UInt32(script.byte() & 3), at: now)
     case 10: layer.send([UInt8](repeating: 1, count: Int(script.byte()) * 16))
@@ -88,10 +88,10 @@ struct Attack {
 
   private mutating func acknowledge() {
     var answer: Acknowledgement.Answer?
-    if script.byte() & 1 == 0, let poll = layer.session?.asking.polls.last {
+    if script.byte() & 1 == 0, let poll = layer.session?.questions.polls.last {
       answer = .init(token: poll.token, delay: script.byte())
     }
-    let first = layer.session?.sending.frames.first ?? 0
+    let first = layer.session?.sender.frames.first ?? 0
     let next = script.byte() & 7 == 0 ? script.short() : first &+ UInt16(script.byte() & 3)
     let runs = script.bytes(4).map { max(UInt16($0), 1) }
     receive(
@@ -102,7 +102,7 @@ struct Attack {
 
   private mutating func data(number: UInt16) {
     let flags = script.byte()
-    let next = flags & 1 == 0 ? nil : layer.session?.sending.frames.first
+    let next = flags & 1 == 0 ? nil : layer.session?.sender.frames.first
     receive(.data(DataHeader(number: number, next: next, isLast: flags & 62 == 0), payload: script.bytes(100)[...]))
   }
 
@@ -151,9 +151,9 @@ struct Attack {
     precondition(layer.control.count <= 8 && layer.ended.count <= 16)
     precondition(layer.reader.heldBytes <= layer.reader.mostHeldBytes)
     guard let session = layer.session else { return }
-    precondition(session.asking.polls.count <= 8 && session.sending.frames.units <= Unit.largestWindow + 1)
-    precondition(session.receiving.units.heldMemory <= layer.configuration.window / 16 * 17 + 17)
-    precondition(session.receiving.units.unread <= layer.configuration.window)
-    precondition(session.receiving.units.unread == unread)
+    precondition(session.questions.polls.count <= 8 && session.sender.frames.units <= Unit.largestWindow + 1)
+    precondition(session.receiver.units.heldMemory <= layer.configuration.window / 16 * 17 + 17)
+    precondition(session.receiver.units.unread <= layer.configuration.window)
+    precondition(session.receiver.units.unread == unread)
   }
 }

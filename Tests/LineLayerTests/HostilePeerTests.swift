@@ -60,10 +60,10 @@ struct HostilePeerTests {
     #expect(layer.ended.count <= 16, comment)
     #expect(layer.reader.heldBytes <= layer.reader.mostHeldBytes, comment)
     guard let session = layer.session else { return }
-    #expect(session.asking.polls.count <= 8, comment)
-    #expect(session.receiving.units.unread <= layer.configuration.window, comment)
-    #expect(session.receiving.units.heldMemory <= layer.configuration.window / 16 * 17 + 17, comment)
-    #expect(session.sending.frames.units <= Unit.largestWindow + 1, comment)
+    #expect(session.questions.polls.count <= 8, comment)
+    #expect(session.receiver.units.unread <= layer.configuration.window, comment)
+    #expect(session.receiver.units.heldMemory <= layer.configuration.window / 16 * 17 + 17, comment)
+    #expect(session.sender.frames.units <= Unit.largestWindow + 1, comment)
   }
 
   @Test("valid frames in random order do not trap or make an end exceed its memory limits", arguments: 0..<60)
@@ -214,6 +214,6 @@ struct HostilePeerTests {
     layer.receive(
       .acknowledgement(Acknowledgement(answer: nil, arrivals: Arrivals(next: 0, runs: runs), window: 1)), at: 1)
     #expect(layer.statistics.damagedFrames == 0)
-    #expect(layer.session?.sending.peerWindow == 1)
+    #expect(layer.session?.sender.peerWindow == 1)
   }
 }

@@ -87,15 +87,15 @@ struct InterruptionTests {
     switch kind {
     case .silent:
       _ = end.pass(4000)
-      #expect(end.layer.session?.asking.isHolding == true)
+      #expect(end.layer.session?.questions.isHolding == true)
     case .silentThenAsked:
       _ = end.pass(3000)
-      #expect(end.layer.session?.asking.isHolding == true)
+      #expect(end.layer.session?.questions.isHolding == true)
       end.ask()
       _ = end.pass(200)
     case .replugged:
-      for _ in 0..<200 where end.layer.session?.sending.pending.isEmpty == false { _ = end.pass(1) }
-      #expect(end.layer.session?.asking.isHolding == false)
+      for _ in 0..<200 where end.layer.session?.sender.pending.isEmpty == false { _ = end.pass(1) }
+      #expect(end.layer.session?.questions.isHolding == false)
       end.layer.lineLost(at: end.now)
       end.now += 1_000_000_000
       end.layer.lineRestored(at: end.now)

@@ -154,7 +154,7 @@ struct SessionTests {
     pair.listener.receive(first, at: pair.now)
     #expect(pair.listener.takeEvents() == [.ready, .confirmed, .received([1, 2, 3])])
     // The HELLO told the listener's largest payload, which holds for every session.
-    #expect(pair.dialer.session?.sending.peerLargestPayload == 2048)
+    #expect(pair.dialer.session?.sender.peerLargestPayload == 2048)
   }
 
   @Test("before it knows the listener's window, a dialer sends at most 4,096 bytes")
@@ -236,7 +236,7 @@ struct SessionTests {
     var pair = Pair.opened()
     pair.dialer.send([1])
     var events: [LineLayerEvent] = []
-    let heardAt = pair.dialer.session?.asking.heardAt ?? 0
+    let heardAt = pair.dialer.session?.questions.heardAt ?? 0
     while pair.dialer.hasSession, let next = pair.dialer.nextDeadline {
       pair.now = max(pair.now, next)
       pair.dialer.handleTimeout(at: pair.now)

@@ -57,7 +57,7 @@ struct ConformanceRun {
   private mutating func follow() throws {
     while let order = tester.nextOrder() {
       switch order {
-      case .tell(let line): try StandardStream.output.write(line + "\n")
+      case .print(let line): try StandardStream.output.write(line + "\n")
       case .send(let bytes): device.write(bytes)
       case .cut: device.cut()
       case .restore:

@@ -16,7 +16,7 @@ extension CorrectableFrame {
   }
 
   /// Returns the sync word of a session, which begins each frame with correction.
-  package static func mark(of session: SessionID) -> [UInt8] {
+  package static func syncBytes(of session: SessionID) -> [UInt8] {
     let sync = sync(of: session)
     return [16, 8, 0].map { UInt8(truncatingIfNeeded: sync >> $0) }
   }
@@ -25,20 +25,22 @@ extension CorrectableFrame {
   package static func length(beginning lead: some Collection<UInt8>) -> Int? {
     var codec = ReedSolomon()
     guard lead.count >= leadLength else { return nil }
-    let header = lead.dropFirst(syncLength).prefix(headerLength).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-    return promise(header, codec: &codec).map { leadLength + $0.length }
+    let fields = lead.dropFirst(syncLength).prefix(headerLength).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+    return readHeader(fields, codec: &codec).map { leadLength + $0.length }
   }
 
   /// Decodes a complete frame without errors.
   package static func read(_ wire: [UInt8], seal: SessionID) -> (frame: Frame, strength: Int)? {
     var codec = ReedSolomon()
     guard wire.count >= leadLength else { return nil }
-    let header = wire[syncLength..<leadLength].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-    guard let promise = promise(header, codec: &codec), wire.count == leadLength + promise.length else { return nil }
+    let fields = wire[syncLength..<leadLength].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+    guard let header = readHeader(fields, codec: &codec), wire.count == leadLength + header.length else { return nil }
     var body = Array(wire[leadLength...])
-    guard mend(&body, promise, codec: &codec) != nil, let frame = FrameCodec.read(body, seal: seal) else { return nil }
-    return (frame, promise.strength.index)
+    guard correct(&body, header, codec: &codec) != nil, let frame = FrameCodec.read(body, seal: seal) else {
+      return nil
+    }
+    return (frame, header.strength.index)
   }
 
-  package static var bytesBeforeTheBody: Int { leadLength }
+  package static var bodyOffset: Int { leadLength }
 }

@@ -45,7 +45,7 @@ package enum CorrectableFrame {
   }
 
   /// The contents of a header.
-  struct Promise {
+  struct Header {
     let strength: Strength
     let count: Int
     /// The number of wrong bytes in the header.
@@ -55,7 +55,7 @@ package enum CorrectableFrame {
   }
 
   /// Decodes the six bytes of a header. `nil` if they are not one.
-  static func promise(_ bytes: UInt64, codec: inout ReedSolomon) -> Promise? {
+  static func readHeader(_ bytes: UInt64, codec: inout ReedSolomon) -> Header? {
     var bytes = bytes << 16
     // In network byte order.
     let errors: Int? = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: headerLength) { buffer in
@@ -66,21 +66,21 @@ package enum CorrectableFrame {
     }
     let count = Int(bytes & 0xFFF)
     guard let errors, count >= shortestBody, bytes >> 12 < Strength.count else { return nil }
-    return Promise(strength: Strength(index: Int(bytes >> 12)), count: count, errors: errors)
+    return Header(strength: Strength(index: Int(bytes >> 12)), count: count, errors: errors)
   }
 
   /// Corrects a body in place and removes its parity.
   /// - Returns: the number of wrong bytes; `nil` if a code word has too many.
-  static func mend(_ body: inout [UInt8], _ promise: Promise, codec: inout ReedSolomon) -> Int? {
+  static func correct(_ body: inout [UInt8], _ header: Header, codec: inout ReedSolomon) -> Int? {
     let errors = body.withUnsafeMutableBufferPointer { frame -> Int? in
-      var errors = promise.errors
-      for number in 0..<promise.strength.words(promise.count) {
-        guard let wrong = codec.decode(word(number, of: promise.count, promise.strength), in: frame) else { return nil }
+      var errors = header.errors
+      for number in 0..<header.strength.words(header.count) {
+        guard let wrong = codec.decode(word(number, of: header.count, header.strength), in: frame) else { return nil }
         errors += wrong
       }
       return errors
     }
-    if errors != nil { body.removeLast(body.count - promise.count) }
+    if errors != nil { body.removeLast(body.count - header.count) }
     return errors
   }
 

@@ -17,7 +17,7 @@ struct Corrector {
   private var stage = Stage.off
   private var sizer = Self.provenSizer
   /// Whether the latest new frame has correction.
-  private(set) var bears = false
+  private(set) var latestHasCorrection = false
   private var restsUntil: UInt64 = 0
   private var rest = Self.shortRest
   /// Whether the session began with correction, and no trial has begun since.
@@ -72,7 +72,7 @@ struct Corrector {
   /// Takes the noise that the peer reports.
   /// - Parameter plain: the results of frames without correction.
   /// - Returns: whether the unacknowledged frames have less correction than the line now needs.
-  mutating func hear(_ noise: Noise, plain: FrameSizer, _ room: Room, at now: UInt64) -> Bool {
+  mutating func update(_ noise: Noise, plain: FrameSizer, _ room: Room, at now: UInt64) -> Bool {
     let rises = noise.exceeds(self.noise)
     self.noise = noise
     guard most > 0 else { return false }
@@ -82,10 +82,10 @@ struct Corrector {
       return false
     }
     switch stage {
-    case _ where noise == .beyondMending:
+    case _ where noise == .beyondCorrection:
       if isOn { giveUp(at: now) }
     case .off, .guarding:
-      guard now >= restsUntil, promises(room) else { break }
+      guard now >= restsUntil, isWorthwhile(room) else { break }
       begin(plain)
       // The frames in flight were made for an assumed noise.
       guard hasGuarded else { break }
@@ -147,12 +147,12 @@ struct Corrector {
   mutating func takesNext() -> Bool {
     if case .guarding(let left, let hasLost) = stage {
       // The frame that is made now takes its size and strength from the stage that is stored here.
-      bears = left > 0 && (!hasLost || !bears)
+      latestHasCorrection = left > 0 && (!hasLost || !latestHasCorrection)
       stage = left > 0 ? .guarding(left: left - 1, hasLost: hasLost) : .off
     } else {
-      bears = isOn && (isProven || !bears)
+      latestHasCorrection = isOn && (isProven || !latestHasCorrection)
     }
-    return bears
+    return latestHasCorrection
   }
 
   // MARK: Sizes
@@ -193,7 +193,7 @@ struct Corrector {
   }
 
   /// Whether frames with correction would carry more data, judged by the noise alone.
-  private func promises(_ room: Room) -> Bool {
+  private func isWorthwhile(_ room: Room) -> Bool {
     let payload = longest(room)
     return UInt64(payload) * 1010 / UInt64(length(payload)) > plainShare(room)
   }

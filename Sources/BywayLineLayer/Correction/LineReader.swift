@@ -7,9 +7,9 @@ struct LineReader {
     /// A run that is longer than any frame, with its last bytes.
     case tooLong(tail: [UInt8])
     /// A body with its check after correction, the number of its wrong bytes, and the number of all its bytes.
-    case mended([UInt8], errors: Int, of: Int, isOpening: Bool)
+    case corrected([UInt8], errors: Int, of: Int, isOpening: Bool)
     /// A code word with too many wrong bytes to correct.
-    case beyondMending(errors: Int, of: Int)
+    case uncorrectable(errors: Int, of: Int)
   }
 
   /// The time in nanoseconds after which an incomplete frame is dropped.
@@ -25,7 +25,7 @@ struct LineReader {
   private let correction: Int
   /// The sync word of the session's frames with correction; `nil` while there is no session.
   var sync: UInt32? {
-    didSet { hasMended = false }
+    didSet { hasCorrected = false }
   }
   /// Whether to look for HELLO and OPEN with correction.
   var looksForOpenings = false
@@ -34,10 +34,10 @@ struct LineReader {
     didSet { if isResting { recent = 0 } }
   }
   /// Whether the session has had a frame with correction.
-  private var hasMended = false
+  private var hasCorrected = false
   /// The latest eight bytes.
   private var recent: UInt64 = 0
-  private var promise: CorrectableFrame.Promise?
+  private var announced: CorrectableFrame.Header?
   /// Whether the frame is a copy of HELLO or OPEN.
   private var isOpening = false
   private var body: [UInt8] = []
@@ -59,7 +59,7 @@ struct LineReader {
 
   /// The time until which the rest of a partly received frame is expected. `nil` between frames.
   func restDue(at now: UInt64) -> UInt64? {
-    guard deframer.heldBytes > 0 || promise != nil, now < heardAt + Self.mostBatch else { return nil }
+    guard deframer.heldBytes > 0 || announced != nil, now < heardAt + Self.mostBatch else { return nil }
     return heardAt + Self.mostBatch
   }
 
@@ -69,7 +69,7 @@ struct LineReader {
     _ bytes: UnsafeRawBufferPointer, from start: inout Int, codec: inout ReedSolomon, at now: UInt64
   ) -> [Arrival] {
     var arrivals: [Arrival] = []
-    if promise != nil, now > heardAt + Self.patience { breakOff(keeping: 0, codec: &codec, &arrivals) }
+    if announced != nil, now > heardAt + Self.patience { dropFrame(keeping: 0, codec: &codec, &arrivals) }
     heardAt = now
     while arrivals.isEmpty, start < bytes.count { take(bytes, from: &start, codec: &codec, &arrivals) }
     return arrivals
@@ -78,7 +78,7 @@ struct LineReader {
   /// Drops an incomplete frame, because the line was interrupted.
   mutating func reset() {
     deframer.reset()
-    promise = nil
+    announced = nil
     body = []
     recent = 0
     isLeftover = false
@@ -90,11 +90,11 @@ struct LineReader {
   private mutating func take(
     _ bytes: UnsafeRawBufferPointer, from start: inout Int, codec: inout ReedSolomon, _ arrivals: inout [Arrival]
   ) {
-    if let promise {
-      let end = min(start + promise.length - body.count, bytes.count)
+    if let announced {
+      let end = min(start + announced.length - body.count, bytes.count)
       body.append(contentsOf: bytes[start..<end])
       start = end
-      if body.count == promise.length { complete(promise, codec: &codec, &arrivals) }
+      if body.count == announced.length { complete(announced, codec: &codec, &arrivals) }
     } else {
       let zero = bytes.firstZero(from: start, to: bytes.count)
       let end = search(bytes, from: start, to: min(zero &+ 1, bytes.count), codec: &codec)
@@ -123,27 +123,27 @@ struct LineReader {
       let before = UInt32(truncatingIfNeeded: recent >> 40) & 0xFF_FFFF
       recent = recent << 8 | UInt64(bytes[index])
       index &+= 1
-      if hasPromise(behind: before, codec: &codec) { return index }
+      if findsHeader(behind: before, codec: &codec) { return index }
     }
     return end
   }
 
   /// Whether the latest six bytes are a header after these three bytes.
-  private mutating func hasPromise(behind lead: UInt32, codec: inout ReedSolomon) -> Bool {
+  private mutating func findsHeader(behind lead: UInt32, codec: inout ReedSolomon) -> Bool {
     if let sync, !isResting, (lead ^ sync).nonzeroBitCount <= CorrectableFrame.tolerance {
-      let header = CorrectableFrame.promise(recent & 0xFFFF_FFFF_FFFF, codec: &codec)
+      let header = CorrectableFrame.readHeader(recent & 0xFFFF_FFFF_FFFF, codec: &codec)
       if let header, header.count <= largestBody, header.strength.index < correction {
-        promise = header
+        announced = header
         isOpening = false
         return true
       }
     }
     guard looksForOpenings,
       (lead ^ CorrectableFrame.syncOfOpenings).nonzeroBitCount <= CorrectableFrame.tolerance,
-      let header = CorrectableFrame.promise(recent & 0xFFFF_FFFF_FFFF, codec: &codec),
+      let header = CorrectableFrame.readHeader(recent & 0xFFFF_FFFF_FFFF, codec: &codec),
       header.count <= CorrectableFrame.longestOpening, header.strength == .ofOpenings
     else { return false }
-    promise = header
+    announced = header
     isOpening = true
     return true
   }
@@ -164,7 +164,7 @@ struct LineReader {
       if let run {
         // A header may contain zeros.
         let isHeader =
-          run.count < CorrectableFrame.leadLength && (hasMended || looksForOpenings && Self.beginsLikeOpening(run))
+          run.count < CorrectableFrame.leadLength && (hasCorrected || looksForOpenings && Self.beginsLikeOpening(run))
         arrivals.append(.run(run, isLeftover: isLeftover || isHeader))
       } else {
         arrivals.append(.tooLong(tail: deframer.tail))
@@ -181,30 +181,30 @@ struct LineReader {
   // MARK: Frames with correction
 
   private mutating func complete(
-    _ promise: CorrectableFrame.Promise, codec: inout ReedSolomon, _ arrivals: inout [Arrival]
+    _ announced: CorrectableFrame.Header, codec: inout ReedSolomon, _ arrivals: inout [Arrival]
   ) {
-    let length = CorrectableFrame.leadLength + promise.length
-    if let errors = CorrectableFrame.mend(&body, promise, codec: &codec) {
-      arrivals.append(.mended(body, errors: errors, of: length, isOpening: isOpening))
-      if !isOpening { hasMended = true }
-      self.promise = nil
+    let length = CorrectableFrame.leadLength + announced.length
+    if let errors = CorrectableFrame.correct(&body, announced, codec: &codec) {
+      arrivals.append(.corrected(body, errors: errors, of: length, isOpening: isOpening))
+      if !isOpening { hasCorrected = true }
+      self.announced = nil
       body = []
       recent = 0
       // The run of the deframer is this header and what came before it.
       deframer.reset()
       isLeftover = false
     } else {
-      let words = promise.strength.words(promise.count)
-      arrivals.append(.beyondMending(errors: promise.strength.errors + 1, of: max(promise.length / words, 1)))
-      breakOff(keeping: min(Self.slack, body.count), codec: &codec, &arrivals)
+      let words = announced.strength.words(announced.count)
+      arrivals.append(.uncorrectable(errors: announced.strength.errors + 1, of: max(announced.length / words, 1)))
+      dropFrame(keeping: min(Self.slack, body.count), codec: &codec, &arrivals)
     }
   }
 
   /// Drops a frame that could not be corrected. If bytes were lost, the next frame begins within its end. If the header was a part of
   /// something else, the bytes after it are searched again.
-  private mutating func breakOff(keeping count: Int, codec: inout ReedSolomon, _ arrivals: inout [Arrival]) {
+  private mutating func dropFrame(keeping count: Int, codec: inout ReedSolomon, _ arrivals: inout [Arrival]) {
     let broken = body
-    promise = nil
+    announced = nil
     body = []
     recent = 0
     isLeftover = true

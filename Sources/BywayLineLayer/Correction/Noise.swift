@@ -5,7 +5,7 @@ package struct Noise: Equatable, Sendable {
 
   package static let none = Noise(code: 0)
   /// The level for a line on which frames are lost in spite of correction.
-  static let beyondMending = Noise(code: 255)
+  static let beyondCorrection = Noise(code: 255)
 
   package init(code: UInt8) {
     self.code = code

@@ -27,7 +27,7 @@ package enum Frame: Equatable, Sendable {
   }
 
   /// Whether the frame may have correction after this kind of sync word: that of openings, or that of its session.
-  func mayBearCorrection(asOpening isOpening: Bool) -> Bool {
+  func mayHaveCorrection(asOpening isOpening: Bool) -> Bool {
     switch self {
     case .hello, .open: isOpening
     case .reset: false

@@ -11,9 +11,9 @@ struct Session {
 
   var id: SessionID
   var phase: Phase
-  var sending: Sending
-  var receiving: Receiving
-  var asking: Asking
+  var sender: StreamSender
+  var receiver: StreamReceiver
+  var questions: Questions
   /// The streams that each end has announced.
   var ownStreams = StreamOffer.none
   var peerStreams: StreamOffer
@@ -24,9 +24,9 @@ struct Session {
   init(_ id: SessionID, window: Int, peerWindow: Int, peer: Abilities, guards: Bool, at now: UInt64) {
     self.id = id
     phase = id.incarnation == 0 ? .asking : .opening
-    sending = Sending(peerWindow: peerWindow, peer: peer, guards: guards)
-    receiving = Receiving(capacity: window)
-    asking = Asking(heardAt: now)
+    sender = StreamSender(peerWindow: peerWindow, peer: peer, guards: guards)
+    receiver = StreamReceiver(capacity: window)
+    questions = Questions(heardAt: now)
     peerStreams = peer.streams
   }
 
@@ -40,11 +40,11 @@ struct Session {
   var isConfirmed: Bool { phase == .open }
 
   /// Whether both directions have ended and are acknowledged.
-  var isComplete: Bool { sending.finish == .sent && sending.frames.isEmpty && receiving.isComplete }
+  var isComplete: Bool { sender.finish == .sent && sender.frames.isEmpty && receiver.isComplete }
 
   /// Whether both ends have ended their directions. Acknowledgements may be missing.
-  var isEnding: Bool { sending.finish == .sent && receiving.units.isFinished }
+  var isEnding: Bool { sender.finish == .sent && receiver.units.isFinished }
 
   /// Whether only the last acknowledgement of the peer is missing. The peer may end before it sends one.
-  var isLingering: Bool { isEnding && sending.frames.bytes == 0 }
+  var isLingering: Bool { isEnding && sender.frames.bytes == 0 }
 }

@@ -37,18 +37,18 @@ struct CorrectionTests {
     }
 
     /// Returns the frames that it sends next except NOISE, and whether each has correction.
-    mutating func say() -> [(frame: Frame, hasCorrection: Bool)] {
-      sayAll().filter { if case .noise = $0.frame { false } else { true } }
+    mutating func nextFrames() -> [(frame: Frame, hasCorrection: Bool)] {
+      allFrames().filter { if case .noise = $0.frame { false } else { true } }
     }
 
-    mutating func sayAll() -> [(frame: Frame, hasCorrection: Bool)] {
+    mutating func allFrames() -> [(frame: Frame, hasCorrection: Bool)] {
       let bytes = layer.transmit(at: now)
       var reader = CorrectionCodec.reader(seal: id)
       return reader.receive(bytes).compactMap { arrival in
         switch arrival {
         case .run(var run, _): FrameCodec.decode(&run, seal: id).map { ($0, false) }
-        case .mended(let body, _, _, _): FrameCodec.read(body, seal: id).map { ($0, true) }
-        case .tooLong, .beyondMending: nil
+        case .corrected(let body, _, _, _): FrameCodec.read(body, seal: id).map { ($0, true) }
+        case .tooLong, .uncorrectable: nil
         }
       }
     }
@@ -58,7 +58,7 @@ struct CorrectionTests {
       layer.send([UInt8](repeating: 1, count: 4000))
       var here: Set<Int> = []
       for round in 0..<20 where here.count < 250 {
-        for (frame, hasCorrection) in say() {
+        for (frame, hasCorrection) in nextFrames() {
           guard case .data(let header, let payload) = frame else { continue }
           let units = Int(header.number)..<Int(header.number) + Unit.count(payload.count)
           if hasCorrection || round > 3 || units.upperBound == 250 { here.formUnion(units) }
@@ -83,7 +83,7 @@ struct CorrectionTests {
     /// Returns the noise that it reports.
     mutating func report() -> Noise? {
       layer.receive(.poll(session: 5, token: 1), at: now)
-      for case .noise(let noise) in sayAll().map(\.frame) { return noise }
+      for case .noise(let noise) in allFrames().map(\.frame) { return noise }
       return nil
     }
   }
@@ -94,7 +94,7 @@ struct CorrectionTests {
     #expect(end.report() == nil)
     end.tell(.none)
     end.layer.send([1, 2, 3])
-    #expect(end.say().map(\.hasCorrection) == [false])
+    #expect(end.nextFrames().map(\.hasCorrection) == [false])
   }
 
   @Test("if an end hears noise, it sends NOISE and corrects the frames that it receives")
@@ -156,15 +156,15 @@ struct CorrectionTests {
     end.layer.send([1, 2, 3])
     end.layer.receive(.data(DataHeader(number: 0, next: nil, isLast: false), payload: [1]), at: end.now)
     end.layer.receive(.poll(session: 5, token: 1), at: end.now)
-    let said = end.say()
+    let said = end.nextFrames()
     #expect(said.count == 2 && said.allSatisfy(\.hasCorrection))
     #expect(end.layer.statistics.correctableErrors > 0)
     // A frame of another session never has correction, as its sender may not support it.
     end.layer.receive(.poll(session: 6, token: 1), at: end.now)
-    #expect(end.say().map(\.hasCorrection) == [false])
+    #expect(end.nextFrames().map(\.hasCorrection) == [false])
     end.tell(.none, next: 251)
     end.layer.send([1, 2, 3])
-    #expect(end.say().map(\.hasCorrection) == [false])
+    #expect(end.nextFrames().map(\.hasCorrection) == [false])
     #expect(end.layer.statistics.correctableErrors == 0)
   }
 
@@ -173,7 +173,7 @@ struct CorrectionTests {
     var end = End()
     end.tell(Self.noisy)
     end.layer.send([UInt8](repeating: 1, count: 1200))
-    let said = end.say()
+    let said = end.nextFrames()
     #expect(said.count > 3)
     for (index, (_, hasCorrection)) in said.enumerated() { #expect(hasCorrection == (index % 2 == 0)) }
     // All of it is lost but the last.
@@ -182,7 +182,7 @@ struct CorrectionTests {
       answer: nil, arrivals: Arrivals(next: 0, runs: [header.number, UInt16(Unit.count(payload.count))]), window: 8192)
     end.layer.receive(.noise(Noise(halfErrors: 40, in: 1000)), at: end.now)
     end.layer.receive(.acknowledgement(report), at: end.now)
-    let again = end.say()
+    let again = end.nextFrames()
     #expect(again.contains(where: \.hasCorrection) && again.contains { !$0.hasCorrection })
   }
 
@@ -197,7 +197,7 @@ struct CorrectionTests {
       end.layer.receive(CorrectionCodec.bytes(of: data, Strength(index: 3), seal: Self.id), at: end.now)
     }
     end.layer.receive(.poll(session: 5, token: 1), at: end.now)
-    #expect(end.say().map(\.hasCorrection) == [false])
+    #expect(end.nextFrames().map(\.hasCorrection) == [false])
   }
 
   @Test("the statistics keep the number of corrected bytes when the session ends")
@@ -217,7 +217,7 @@ struct CorrectionTests {
     #expect(end.report() == nil)
     end.tell(Self.noisy)
     end.layer.send([1, 2, 3])
-    #expect(end.say().map(\.hasCorrection) == [false])
+    #expect(end.nextFrames().map(\.hasCorrection) == [false])
   }
 
   @Test("HELLO announces how many strengths of correction an end has, or none")
@@ -237,7 +237,7 @@ struct CorrectionTests {
     end.layer.send([1, 2, 3])
     var polls: [Bool] = []
     for _ in 0..<20 where polls.count < 4 {
-      for (frame, hasCorrection) in end.say() { if case .poll = frame { polls.append(hasCorrection) } }
+      for (frame, hasCorrection) in end.nextFrames() { if case .poll = frame { polls.append(hasCorrection) } }
       guard let next = end.layer.nextDeadline else { break }
       end.now = max(end.now, next)
       end.layer.handleTimeout(at: end.now)
@@ -253,7 +253,7 @@ struct CorrectionTests {
     end.layer.send([1])
     end.now += 20_000_000
     end.layer.handleTimeout(at: end.now)
-    let said = end.sayAll().map(\.frame)
+    let said = end.allFrames().map(\.frame)
     #expect(said.contains { if case .noise(let noise) = $0 { noise != .none } else { false } })
   }
 
@@ -263,6 +263,6 @@ struct CorrectionTests {
     end.tell(Self.noisy)
     end.layer.lineLost(at: end.now)
     end.layer.lineRestored(at: end.now)
-    #expect(end.say().map(\.hasCorrection) == [false])
+    #expect(end.nextFrames().map(\.hasCorrection) == [false])
   }
 }

@@ -19,7 +19,7 @@ struct CorrectionVectorTests {
   }
 
   @Test("the decoder corrects the frame of each vector, or drops it as stated", arguments: vectors)
-  func mending(_ vector: Vector) throws {
+  func corrects(_ vector: Vector) throws {
     let seal = try #require(vector.seal)
     let (frames, errors) = CorrectionCodec.frames(in: vector.bytes("heard"), seal: seal)
     if let corrected = vector.values["corrected"].flatMap({ Int($0) }) {
@@ -60,10 +60,10 @@ enum CorrectionCodec {
     let frames = arrivals.compactMap { arrival -> Frame? in
       switch arrival {
       case .run(var run, _): return FrameCodec.decode(&run, seal: seal)
-      case .mended(let body, let errors, _, _):
+      case .corrected(let body, let errors, _, _):
         all += errors
         return FrameCodec.read(body, seal: seal)
-      case .tooLong, .beyondMending: return nil
+      case .tooLong, .uncorrectable: return nil
       }
     }
     return (frames, all)

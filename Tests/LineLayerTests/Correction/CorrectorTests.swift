@@ -31,15 +31,15 @@ struct CorrectorTests {
   @Test("the corrector adds more parity as the peer reports more noise, and none when the noise stops")
   func follows() {
     var corrector = Corrector(most: Strength.count)
-    _ = corrector.hear(.none, plain: FrameSizer(), Self.room, at: 0)
+    _ = corrector.update(.none, plain: FrameSizer(), Self.room, at: 0)
     #expect(!corrector.isOn && corrector.errors == 0)
     var errors = 0
     for rate in [1e-4, 3e-4, 1e-3, 3e-3] {
-      _ = corrector.hear(Self.noise(8 * rate), plain: FrameSizer(), Self.room, at: 0)
+      _ = corrector.update(Self.noise(8 * rate), plain: FrameSizer(), Self.room, at: 0)
       #expect(corrector.isOn && corrector.errors > errors)
       errors = corrector.errors
     }
-    _ = corrector.hear(Self.noise(4e-6), plain: FrameSizer(), Self.room, at: 0)
+    _ = corrector.update(Self.noise(4e-6), plain: FrameSizer(), Self.room, at: 0)
     #expect(!corrector.isOn)
   }
 
@@ -48,7 +48,7 @@ struct CorrectorTests {
     let slow = Corrector.Room(frame: 195, payload: 2048)
     for (share, isOn) in [(3e-5, false), (2e-3, true)] {
       var corrector = Corrector(most: Strength.count)
-      _ = corrector.hear(Self.noise(share), plain: FrameSizer(), slow, at: 0)
+      _ = corrector.update(Self.noise(share), plain: FrameSizer(), slow, at: 0)
       #expect(corrector.isOn == isOn)
     }
   }
@@ -56,10 +56,10 @@ struct CorrectorTests {
   @Test("the corrector adds none if the peer cannot correct, and no more than the peer announced")
   func ability() {
     var none = Corrector(most: 0)
-    _ = none.hear(Self.noise(0.01), plain: FrameSizer(), Self.room, at: 0)
+    _ = none.update(Self.noise(0.01), plain: FrameSizer(), Self.room, at: 0)
     #expect(!none.isOn)
     var some = Corrector(most: 2)
-    _ = some.hear(Self.noise(0.03), plain: FrameSizer(), Self.room, at: 0)
+    _ = some.update(Self.noise(0.03), plain: FrameSizer(), Self.room, at: 0)
     #expect(some.isOn && some.strength(of: 200, isData: true).index == 1)
   }
 
@@ -72,11 +72,11 @@ struct CorrectorTests {
     plain.note(arrived)
     var now: UInt64 = 0
     for rest in [16, 64, 256, 256] as [UInt64] {
-      _ = corrector.hear(Self.noise(0.01), plain: plain, Self.room, at: now)
+      _ = corrector.update(Self.noise(0.01), plain: plain, Self.room, at: now)
       #expect(corrector.isOn)
       for _ in 0..<4 { corrector.note(Self.lost(corrector.payload(Self.room)), plain: plain, Self.room, at: now) }
       #expect(!corrector.isOn)
-      _ = corrector.hear(Self.noise(0.01), plain: plain, Self.room, at: now + rest * 1_000_000_000 - 1)
+      _ = corrector.update(Self.noise(0.01), plain: plain, Self.room, at: now + rest * 1_000_000_000 - 1)
       #expect(!corrector.isOn)
       now += rest * 1_000_000_000
     }
@@ -88,7 +88,7 @@ struct CorrectorTests {
     var corrector = Corrector(most: Strength.count)
     var plain = FrameSizer(rate: ErrorRate(halfErrors: 200, in: 1_000_000))
     for _ in 0..<4 {
-      _ = corrector.hear(Self.noise(0.0025), plain: plain, Self.room, at: 0)
+      _ = corrector.update(Self.noise(0.0025), plain: plain, Self.room, at: 0)
       for index in 1...20 {
         var trials = FrameSizer.Trials(overhead: Corrector.overhead)
         if index % 8 == 0 { trials.noteLoss(of: 300) } else { trials.noteArrival(of: 300) }
@@ -106,7 +106,7 @@ struct CorrectorTests {
     var corrector = Corrector(most: Strength.count)
     let plain = FrameSizer(rate: ErrorRate(halfErrors: 20, in: 1000))
     let isWeak = [0.001, 0.02].map { share in
-      let isWeak = corrector.hear(Self.noise(share), plain: plain, Self.room, at: 0)
+      let isWeak = corrector.update(Self.noise(share), plain: plain, Self.room, at: 0)
       corrector.note(Self.lost(64), plain: plain, Self.room, at: 0)
       return isWeak
     }
@@ -114,22 +114,22 @@ struct CorrectorTests {
   }
 
   @Test("if the peer reports uncorrectable errors, the corrector stops at every stage")
-  func beyondMending() {
+  func beyondCorrection() {
     let plain = FrameSizer(rate: ErrorRate(halfErrors: 2000, in: 1_000_000))
     for stage in ["off", "trying", "proven"] {
       var corrector = Corrector(most: Strength.count)
-      if stage != "off" { _ = corrector.hear(Self.noise(0.01), plain: plain, Self.room, at: 0) }
+      if stage != "off" { _ = corrector.update(Self.noise(0.01), plain: plain, Self.room, at: 0) }
       if stage == "proven" {
         var trials = FrameSizer.Trials(overhead: Corrector.overhead)
         for _ in 0..<1000 { trials.noteArrival(of: 1000) }
         corrector.note(trials, plain: plain, Self.room, at: 0)
       }
       #expect(corrector.isOn == (stage != "off") && corrector.isProven == (stage == "proven"))
-      let isWeak = corrector.hear(.beyondMending, plain: plain, Self.room, at: 1)
+      let isWeak = corrector.update(.beyondCorrection, plain: plain, Self.room, at: 1)
       #expect(!isWeak)
       #expect(!corrector.isOn && corrector.errors == 0, "\(stage)")
       // A correction that is given up rests, even where the noise falls at once.
-      _ = corrector.hear(Self.noise(0.01), plain: plain, Self.room, at: 2)
+      _ = corrector.update(Self.noise(0.01), plain: plain, Self.room, at: 2)
       #expect(corrector.isOn == (stage == "off"))
     }
   }
@@ -139,7 +139,7 @@ struct CorrectorTests {
     for (share, longest) in [(0.1, 64), (0.01, 128), (0.0001, 400)] {
       var corrector = Corrector(most: Strength.count)
       let plain = FrameSizer(rate: ErrorRate(halfErrors: UInt64(share * 2e6), in: 1_000_000))
-      _ = corrector.hear(Self.noise(share / 2), plain: plain, Self.room, at: 0)
+      _ = corrector.update(Self.noise(share / 2), plain: plain, Self.room, at: 0)
       #expect(corrector.isOn && !corrector.isProven)
       #expect(corrector.payload(Self.room) <= longest)
     }
@@ -150,7 +150,7 @@ struct CorrectorTests {
     for (frame, payload) in [(195, 2048), (1843, 64), (16_393, 65_535), (73, 2048)] {
       let room = Corrector.Room(frame: frame, payload: payload)
       var corrector = Corrector(most: Strength.count)
-      _ = corrector.hear(Self.noise(0.02), plain: FrameSizer(), room, at: 0)
+      _ = corrector.update(Self.noise(0.02), plain: FrameSizer(), room, at: 0)
       var trials = FrameSizer.Trials(overhead: Corrector.overhead)
       for _ in 0..<1000 { trials.noteArrival(of: 1000) }
       corrector.note(trials, plain: FrameSizer(), room, at: 0)

@@ -118,8 +118,8 @@ struct LineReaderTests {
     for arrival in reader.receive(bytes + Self.plain(Self.data(1, 10))) {
       switch arrival {
       case .run(let run, let isLeftover): if !isLeftover, run.count != 18 { damaged += 1 }
-      case .beyondMending: beyond += 1
-      case .tooLong, .mended: break
+      case .uncorrectable: beyond += 1
+      case .tooLong, .corrected: break
       }
     }
     // The end of the damaged frame may merge with the next one.

@@ -35,7 +35,7 @@ struct ReedSolomonTests {
   @Test(
     "the decoder corrects t wrong bytes of a word with 2t bytes of parity, at any position",
     arguments: 0..<Strength.count)
-  func mends(_ index: Int) {
+  func corrects(_ index: Int) {
     var random = SplitMix64(seed: UInt64(index))
     var codec = ReedSolomon()
     let strength = Strength(index: index)

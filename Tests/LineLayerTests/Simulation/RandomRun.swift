@@ -65,7 +65,7 @@ struct RandomRun {
     guard isComplete else {
       return "stuck: "
         + simulation.ends.map {
-          "\($0.name) \($0.layer.session.map { "\($0.id) confirmed \($0.isConfirmed), unanswered \($0.asking.unanswered), sent \($0.sending.frames.count) frames, lost \($0.sending.frames.hasLost)" } ?? "no session"), received \($0.received) of \($0.events.count) \($0.events.suffix(4)), \($0.layer.statistics)"
+          "\($0.name) \($0.layer.session.map { "\($0.id) confirmed \($0.isConfirmed), unanswered \($0.questions.unanswered), sent \($0.sender.frames.count) frames, lost \($0.sender.frames.hasLost)" } ?? "no session"), received \($0.received) of \($0.events.count) \($0.events.suffix(4)), \($0.layer.statistics)"
         }.joined(separator: "; ")
     }
     return nil

@@ -1,5 +1,5 @@
 /// The receiving direction of a session, and the reports that this end owes the peer.
-struct Receiving {
+struct StreamReceiver {
   var units: ReceiveWindow
   /// The time at which the peer began to send the latest data of the stream.
   var arrivalBegan: UInt64?
@@ -12,13 +12,13 @@ struct Receiving {
   /// Whether NOISE must be sent.
   var needsNoise = false
   /// The end of the window that the peer was told, as a unit of the stream.
-  private var toldLimit: UInt64 = 0
+  private var sentLimit: UInt64 = 0
   /// The noise in the latest report; `nil` before the first.
-  private var toldNoise: Noise?
+  private var reportedNoise: Noise?
   /// The poll to answer, and the time at which it arrived.
   private(set) var answer: (token: UInt8, since: UInt64)?
   /// The polls in a row without another frame. The answers to all but the last were lost.
-  private var questions = 0
+  private var pollsInARow = 0
 
   init(capacity: Int) {
     units = ReceiveWindow(capacity: capacity)
@@ -32,22 +32,22 @@ struct Receiving {
   /// Whether to send the window: the peer may soon be blocked, and the window has grown enough for a frame.
   func hasMoreToOffer(of capacity: Int) -> Bool {
     let quarter = UInt64(capacity / Unit.size / 4)
-    return units.limit >= toldLimit + quarter && toldLimit < units.position + 2 * quarter
+    return units.limit >= sentLimit + quarter && sentLimit < units.position + 2 * quarter
   }
 
   /// Notes that the present window was sent.
   mutating func offered() {
-    toldLimit = units.limit
+    sentLimit = units.limit
   }
 
   mutating func takeQuestion(_ token: UInt8, at now: UInt64) {
     answer = (token, now)
-    questions += 1
+    pollsInARow += 1
   }
 
   /// Notes that the peer sent a frame other than a poll.
   mutating func tookOther() {
-    questions = 0
+    pollsInARow = 0
   }
 
   /// Notes that a frame has arrived.
@@ -66,31 +66,31 @@ struct Receiving {
 
   /// The units that have arrived, for the next report. The list becomes shorter with each repeated question, because a short frame is more
   /// likely to arrive.
-  var arrivals: Arrivals { units.arrivals(within: Arrivals.longestList >> min(2 * max(questions - 1, 0), 8)) }
+  var arrivals: Arrivals { units.arrivals(within: Arrivals.longestList >> min(2 * max(pollsInARow - 1, 0), 8)) }
 
   /// Notes the present noise. It is reported if it differs enough from the latest report.
-  mutating func hear(_ noise: Noise) {
-    let told = toldNoise ?? .none
+  mutating func note(_ noise: Noise) {
+    let told = reportedNoise ?? .none
     if abs(Int(noise.code) - Int(told.code)) >= 3 { needsNoise = true }
   }
 
   mutating func tell(_ noise: Noise) {
-    toldNoise = noise
+    reportedNoise = noise
     needsNoise = false
   }
 
   /// Notes that a report with the whole window was sent. The noise is reported again with each answer and at intervals, because a report
   /// may be lost.
   mutating func reported() {
-    if toldNoise != nil, answer != nil || reports % 8 == 7 { needsNoise = true }
+    if reportedNoise != nil, answer != nil || reports % 8 == 7 { needsNoise = true }
     answer = nil
     reports &+= 1
-    rode()
+    acknowledgedInData()
     offered()
   }
 
   /// Notes that a DATA frame carried the acknowledgement.
-  mutating func rode() {
+  mutating func acknowledgedInData() {
     reportBy = nil
     unreported = 0
   }

@@ -1,5 +1,5 @@
 /// The questions of an end, OPEN and POLL, and the wait for their answers.
-struct Asking {
+struct Questions {
   /// A poll that was not answered yet.
   struct Poll {
     let token: UInt8
@@ -62,7 +62,7 @@ struct Asking {
   }
 
   /// Starts over with OPEN, because the listener is known now.
-  mutating func openAnew() {
+  mutating func restartOpening() {
     needsOpen = true
     opened = .never
   }

@@ -2,12 +2,12 @@ import BywayLineLayer
 import BywayPrimitives
 
 /// Conversion of frames from and to scripts. No other file knows the fields of frames.
-extension Counterpart {
+extension TestPeer {
   // MARK: To the end under test
 
   /// Encodes a transmission of a script, and updates the state of the tester.
-  mutating func bytes(of utterance: Utterance) -> [UInt8] {
-    switch utterance {
+  mutating func bytes(of transmission: Transmission) -> [UInt8] {
+    switch transmission {
     case .bytes(let bytes): return bytes
     case .junk(let count):
       let longest = 5 + Int(largestPayload) + 4
@@ -46,7 +46,7 @@ extension Counterpart {
       return .hello(
         version: UInt8(truncatingIfNeeded: number(pattern[.version]) ?? 1),
         incarnation: incarnation(pattern[.incarnation]),
-        largestPayload: UInt16(truncatingIfNeeded: number(pattern[.largest]) ?? 2048), correction: mends(pattern))
+        largestPayload: UInt16(truncatingIfNeeded: number(pattern[.largest]) ?? 2048), correction: correction(pattern))
     case .open:
       if word(pattern[.session]) == "new" { beginSession(random()) }
       let session = SessionID(session: session(pattern[.session]), incarnation: incarnation(pattern[.incarnation]))
@@ -54,7 +54,7 @@ extension Counterpart {
       return .open(
         version: UInt8(truncatingIfNeeded: number(pattern[.version]) ?? 1), session: session,
         largestPayload: UInt16(truncatingIfNeeded: number(pattern[.largest]) ?? 2048), window: window,
-        correction: mends(pattern))
+        correction: correction(pattern))
     case .reset:
       return .reset(session: session(pattern[.session]), reason: Self.reason(pattern[.reason]) ?? .aborted)
     case .poll:
@@ -62,12 +62,12 @@ extension Counterpart {
       return .poll(session: session(pattern[.session]), token: asked)
     case .ack: return .acknowledgement(report(pattern, answer: nil))
     case .answer:
-      let token = number(pattern[.token]).map { UInt8(truncatingIfNeeded: $0) } ?? heardToken
+      let token = number(pattern[.token]).map { UInt8(truncatingIfNeeded: $0) } ?? receivedToken
       return .acknowledgement(
         report(pattern, answer: .init(token: token, delay: UInt8(truncatingIfNeeded: number(pattern[.delay]) ?? 0))))
     case .noise: return .noise(Noise(code: UInt8(truncatingIfNeeded: number(pattern[.level]) ?? 0)))
     case .data:
-      let piece = number(pattern[.piece]) ?? said
+      let piece = number(pattern[.piece]) ?? sentPieces
       let count = number(pattern[.payload])
       let payload = count.map { [UInt8](repeating: 0x2A, count: $0) } ?? stimulus.piece(piece)
       let header = DataHeader(number: number(ofPiece: piece), next: nil, isLast: pattern[.last] != nil)
@@ -78,15 +78,15 @@ extension Counterpart {
 
   /// Returns an acknowledgement of everything that has arrived.
   func report(answer: Acknowledgement.Answer?) -> Frame {
-    .acknowledgement(Acknowledgement(answer: answer, arrivals: Arrivals(next: heardNumber), window: window))
+    .acknowledgement(Acknowledgement(answer: answer, arrivals: Arrivals(next: receivedNumber), window: window))
   }
 
   private mutating func report(_ pattern: FramePattern, answer: Acknowledgement.Answer?) -> Acknowledgement {
     if let units = number(pattern[.window]) { window = UInt16(truncatingIfNeeded: units) }
-    var report = Acknowledgement(answer: answer, arrivals: Arrivals(next: heardNumber), window: window)
-    if word(pattern[.next]) == "heard" { report.arrivals.next = heardEnd }
+    var report = Acknowledgement(answer: answer, arrivals: Arrivals(next: receivedNumber), window: window)
+    if word(pattern[.next]) == "heard" { report.arrivals.next = receivedEnd }
     if case .offset(let offset) = pattern[.next] {
-      report.arrivals.next = UInt16(truncatingIfNeeded: Int(heardNumber) + offset)
+      report.arrivals.next = UInt16(truncatingIfNeeded: Int(receivedNumber) + offset)
     }
     if case .offset(let unit) = pattern[.arrived], unit > 0 {
       report.arrivals.runs = [UInt16(truncatingIfNeeded: unit), 1]
@@ -95,21 +95,21 @@ extension Counterpart {
     return report
   }
 
-  private func mends(_ pattern: FramePattern) -> UInt8 {
+  private func correction(_ pattern: FramePattern) -> UInt8 {
     number(pattern[.correction]).map { UInt8(truncatingIfNeeded: $0) } ?? Self.usualCorrection
   }
 
   // MARK: Numbers of DATA
 
   /// The number of units of DATA that the tester has sent.
-  var saidUnits: Int { starts[starts.count - 1] }
+  var sentUnits: Int { starts[starts.count - 1] }
 
   /// The number of units that the end accepts now.
-  private var room: Int { max(Unit.distance(from: number(ofPiece: said), to: limit), 0) }
+  private var room: Int { max(Unit.distance(from: number(ofPiece: sentPieces), to: limit), 0) }
 
   /// Returns the length of the next piece in units.
   private func length(of pattern: FramePattern) -> Int {
-    Self.numbers(of: number(pattern[.payload]) ?? stimulus.piece(said).count)
+    Self.numbers(of: number(pattern[.payload]) ?? stimulus.piece(sentPieces).count)
   }
 
   /// Returns the number of units of a payload.
@@ -127,7 +127,7 @@ extension Counterpart {
 
   /// Notes that a piece with this length was sent.
   mutating func note(piece: Int, length: Int) {
-    said = max(said, piece + 1)
+    sentPieces = max(sentPieces, piece + 1)
     lengths[piece] = length
     guard piece < starts.count else { return }
     starts.removeSubrange((piece + 1)...)
@@ -174,10 +174,10 @@ extension Counterpart {
 
   // MARK: From the end under test
 
-  func matches(_ heard: Heard, _ pattern: FramePattern) -> Bool {
-    if let zeros = number(pattern[.zeros]), heard.zeros < zeros { return false }
-    guard agrees(strength: pattern[.strength], heard.strength) else { return false }
-    switch (pattern.kind, heard.frame) {
+  func matches(_ received: ReceivedFrame, _ pattern: FramePattern) -> Bool {
+    if let zeros = number(pattern[.zeros]), received.zeros < zeros { return false }
+    guard agrees(strength: pattern[.strength], received.strength) else { return false }
+    switch (pattern.kind, received.frame) {
     case (.any, _): return true
     case (.hello, .hello(let version, let incarnation, let largest, _, _)):
       return agrees(pattern[.version], version) && agrees(pattern[.incarnation], incarnation)
@@ -214,7 +214,7 @@ extension Counterpart {
   }
 
   /// Whether an end sends this frame only in reaction to another.
-  func isWord(_ frame: Frame) -> Bool {
+  func isReaction(_ frame: Frame) -> Bool {
     switch frame {
     case .hello, .reset: true
     case .acknowledgement(let report): report.answer != nil
@@ -227,7 +227,7 @@ extension Counterpart {
     switch value {
     case nil: true
     case .number(let number): Int(actual) == number
-    case .offset(let offset): Int(actual) == Int(heardNumber) + offset
+    case .offset(let offset): Int(actual) == Int(receivedNumber) + offset
     case .word: Int(actual) == Int(incarnation(value))
     }
   }
@@ -240,7 +240,7 @@ extension Counterpart {
 
   /// Compares a number of a piece: the first missing one, or `all` if none is missing.
   private func agrees(next value: FramePattern.Value?, _ actual: UInt16) -> Bool {
-    if word(value) == "all" { return actual == number(ofPiece: said) }
+    if word(value) == "all" { return actual == number(ofPiece: sentPieces) }
     guard case .number(let piece) = value else { return true }
     return actual == number(ofPiece: piece)
   }
@@ -306,7 +306,7 @@ extension Frame {
       return "open version=\(version) session=\(Hex.text(id.session)) "
         + "incarnation=\(Hex.text(id.incarnation)) largest=\(largest) window=\(window)\(correction > 0 ? " correction=\(correction)" : "")"
     case .reset(let session, let reason):
-      return "reset session=\(Hex.text(session)) reason=\(Counterpart.reasons[Int(reason.rawValue)])"
+      return "reset session=\(Hex.text(session)) reason=\(TestPeer.reasons[Int(reason.rawValue)])"
     case .poll(let session, let token): return "poll session=\(Hex.text(session)) token=\(token)"
     case .acknowledgement(let report):
       let start = report.answer.map { "answer token=\($0.token) delay=\($0.delay)" } ?? "ack"

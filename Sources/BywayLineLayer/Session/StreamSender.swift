@@ -1,5 +1,5 @@
 /// The sending direction of a session.
-struct Sending {
+struct StreamSender {
   /// The progress of the end of the stream.
   enum Finish {
     case notWanted, wanted, sent

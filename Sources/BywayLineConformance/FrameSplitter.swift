@@ -1,12 +1,12 @@
 import BywayLineLayer
 
 /// A splitter of the end's bytes into frames, with and without correction. It counts the zeros before each.
-struct Hearing: Sendable {
+struct FrameSplitter: Sendable {
   struct Run: Sendable {
     var bytes: [UInt8]
     /// The zeros since the previous frame, without the one that ended it.
     var zeros: Int
-    var bearsCorrection = false
+    var hasCorrection = false
     /// Whether the frame is a copy of HELLO or OPEN, which belong to no session.
     var isOpening = false
   }
@@ -24,20 +24,20 @@ struct Hearing: Sendable {
   private var isTooLong = false
 
   /// - Parameter session: the session whose frames may have correction.
-  mutating func receive(_ bytes: some Sequence<UInt8>, mending session: SessionID?) -> [Run] {
+  mutating func receive(_ bytes: some Sequence<UInt8>, correcting session: SessionID?) -> [Run] {
     var runs: [Run] = []
     waiting += bytes
     while !waiting.isEmpty {
       let marked = [session, Self.openings].compactMap(\.self).first {
-        waiting.starts(with: CorrectableFrame.mark(of: $0).prefix(waiting.count))
+        waiting.starts(with: CorrectableFrame.syncBytes(of: $0).prefix(waiting.count))
       }
       if let marked, partial.isEmpty {
-        guard waiting.count >= CorrectableFrame.bytesBeforeTheBody else { break }
+        guard waiting.count >= CorrectableFrame.bodyOffset else { break }
         if let length = CorrectableFrame.length(beginning: waiting) {
           guard waiting.count >= length else { break }
           runs.append(
             Run(
-              bytes: Array(waiting.prefix(length)), zeros: zeros, bearsCorrection: true,
+              bytes: Array(waiting.prefix(length)), zeros: zeros, hasCorrection: true,
               isOpening: marked == Self.openings))
           waiting.removeFirst(length)
           zeros = 0
@@ -68,7 +68,7 @@ struct Hearing: Sendable {
 }
 
 /// A frame that the end under test has sent.
-struct Heard: Sendable {
+struct ReceivedFrame: Sendable {
   var frame: Frame
   var zeros: Int
   /// The strength of its correction; `nil` if it has none.
@@ -76,7 +76,7 @@ struct Heard: Sendable {
   var at: UInt64
 
   /// The frame without its acknowledgement, which has matched a step already. The DATA itself can match another step.
-  var withoutAcknowledgement: Heard? {
+  var withoutAcknowledgement: ReceivedFrame? {
     guard case .data(var header, let payload) = frame, header.next != nil else { return nil }
     var rest = self
     header.next = nil

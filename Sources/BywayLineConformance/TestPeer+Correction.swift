@@ -1,7 +1,7 @@
 import BywayLineLayer
 
 /// Conversion of frames with error correction from and to scripts: docs/wire-protocol.md, section 7.
-extension Counterpart {
+extension TestPeer {
   /// Encodes a frame with correction, and adds the errors of the script.
   func correctable(_ frame: Frame, _ strength: Int, _ pattern: FramePattern, seal: SessionID) -> [UInt8] {
     let excess = number(pattern[.length]) ?? 0
@@ -10,21 +10,23 @@ extension Counterpart {
     for byte in 0..<(number(pattern[.header]) ?? 0) where byte < 6 { wire[3 + byte] ^= 0x5A }
     // A short frame has one code word.
     for byte in 0..<(number(pattern[.wrong]) ?? 0) {
-      let index = CorrectableFrame.bytesBeforeTheBody + byte
+      let index = CorrectableFrame.bodyOffset + byte
       if index < wire.count { wire[index] ^= 0xA5 }
     }
     return wire
   }
 
   /// Decodes a run of bytes from the end, if it is a frame.
-  func read(_ run: Hearing.Run, at now: UInt64) -> Heard? {
-    if run.bearsCorrection {
-      return CorrectableFrame.read(run.bytes, seal: run.isOpening ? Hearing.openings : id).map {
-        Heard(frame: $0.frame, zeros: run.zeros, strength: $0.strength, at: now)
+  func read(_ run: FrameSplitter.Run, at now: UInt64) -> ReceivedFrame? {
+    if run.hasCorrection {
+      return CorrectableFrame.read(run.bytes, seal: run.isOpening ? FrameSplitter.openings : id).map {
+        ReceivedFrame(frame: $0.frame, zeros: run.zeros, strength: $0.strength, at: now)
       }
     }
     var bytes = run.bytes
-    return FrameCodec.decode(&bytes, seal: id).map { Heard(frame: $0, zeros: run.zeros, strength: nil, at: now) }
+    return FrameCodec.decode(&bytes, seal: id).map {
+      ReceivedFrame(frame: $0, zeros: run.zeros, strength: nil, at: now)
+    }
   }
 
   func agrees(strength value: FramePattern.Value?, _ actual: Int?) -> Bool {
@@ -46,7 +48,7 @@ extension Counterpart {
   }
 }
 
-extension Heard {
+extension ReceivedFrame {
   /// The frame in the notation of scripts.
   var summary: String { frame.summary + (strength.map { " strength=\($0)" } ?? "") }
 }

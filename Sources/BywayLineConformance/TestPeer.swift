@@ -2,7 +2,7 @@ import BywayLineLayer
 
 /// The peer that the tester plays: what it has received from the end under test, and what a correct peer sends without a step of the
 /// script.
-struct Counterpart: Sendable {
+struct TestPeer: Sendable {
   enum Phase: Equatable {
     case none, opening, open, over
   }
@@ -17,21 +17,21 @@ struct Counterpart: Sendable {
   /// Whether to receive without answering.
   var isMuted = false
   /// Whether to answer the OPEN of a dialer that asks for the incarnation.
-  var greets = true
+  var answersOpenings = true
 
   /// Whether a script is running. Its session stays current even if a dialer begins another one.
   var isBusy = false
 
   var stimulus = Stimulus()
   /// The number of pieces that were sent, and the length of each in bytes.
-  var said = 0
+  var sentPieces = 0
   var lengths: [Int: Int] = [:]
   /// The first unit of each piece, up to the first piece that was sent out of order.
   var starts = [0]
   /// The number of the first unit that has not arrived. DATA arrives in order. While muted, it does not count as arrived.
-  private(set) var heardNumber: UInt16 = 0
+  private(set) var receivedNumber: UInt16 = 0
   /// The number after the latest DATA, whether muted or not.
-  private(set) var heardEnd: UInt16 = 0
+  private(set) var receivedEnd: UInt16 = 0
   /// The offered window, in units of 16 bytes.
   var window = Self.usualWindow
   /// The number of the first unit outside the window of the end.
@@ -39,15 +39,15 @@ struct Counterpart: Sendable {
   /// The largest payload that the end has announced.
   private(set) var largestPayload: UInt16 = 2048
   /// The number of strengths that the end supports; 0 if it supports no correction.
-  private(set) var endMends: UInt8 = 0
+  private(set) var endCorrection: UInt8 = 0
   /// Whether the end returns what it receives.
   var isEcho = false
   /// The first incarnation that the listener sent, and the POLLs that it has not answered.
-  private var heardIncarnation: UInt32?
+  private var firstIncarnation: UInt32?
   private var openTokens: Set<UInt8> = []
   /// The token of the latest POLL to the end, and of the latest one from it.
   var asked: UInt8 = 0
-  private(set) var heardToken: UInt8 = 0
+  private(set) var receivedToken: UInt8 = 0
   private var state: UInt64
 
   private static let usualWindow: UInt16 = 8192
@@ -79,12 +79,12 @@ struct Counterpart: Sendable {
     past = id.session
     id.session = session
     phase = .opening
-    said = 0
+    sentPieces = 0
     lengths = [:]
     starts = [0]
     openTokens = []
-    heardNumber = 0
-    heardEnd = 0
+    receivedNumber = 0
+    receivedEnd = 0
     window = Self.usualWindow
     limit = Self.firstWindow
     isMuted = false
@@ -112,8 +112,8 @@ struct Counterpart: Sendable {
   mutating func noteProgram(_ frame: Frame) -> String? {
     switch frame {
     case .hello(_, let incarnation, _, _, _) where role == .listen && incarnation != 0:
-      defer { heardIncarnation = incarnation }
-      guard let heardIncarnation, heardIncarnation != incarnation else { return nil }
+      defer { firstIncarnation = incarnation }
+      guard let firstIncarnation, firstIncarnation != incarnation else { return nil }
       return "two programs use this device, or one that was restarted: HELLO told another incarnation than before"
     case .acknowledgement(let report):
       guard let token = report.answer?.token, token == asked else { return nil }
@@ -123,24 +123,24 @@ struct Counterpart: Sendable {
   }
 
   /// Takes a frame, and returns the frame that a correct peer answers at once.
-  mutating func hear(_ frame: Frame) -> Frame? {
+  mutating func receive(_ frame: Frame) -> Frame? {
     switch frame {
     case .hello(_, let incarnation, let largest, let correction, _):
       guard role == .listen else { return nil }
-      endMends = correction
+      endCorrection = correction
       id.incarnation = incarnation
       largestPayload = largest
       return nil
     case .open(_, let other, let largest, let window, let correction, _):
       guard role == .dial else { return nil }
-      endMends = correction
+      endCorrection = correction
       return opened(by: other, largestPayload: largest, window: window)
     case .reset(let session, _):
       if session == id.session { phase = .over }
       return nil
     case .poll(let session, let token):
       guard session == id.session else { return nil }
-      heardToken = token
+      receivedToken = token
       return isMuted || phase != .open ? nil : report(answer: .init(token: token, delay: 0))
     case .acknowledgement(let report):
       offered(report.window, from: report.arrivals.next)
@@ -160,7 +160,7 @@ struct Counterpart: Sendable {
       largestPayload = largest
       offered(window, from: 0)
     }
-    guard other.incarnation != id.incarnation, greets else {
+    guard other.incarnation != id.incarnation, answersOpenings else {
       return phase == .open && !isMuted ? report(answer: nil) : nil
     }
     return .hello(
@@ -172,14 +172,14 @@ struct Counterpart: Sendable {
   }
 
   private mutating func took(_ header: DataHeader, _ payload: ArraySlice<UInt8>) -> Frame? {
-    heardEnd = header.number &+ UInt16(truncatingIfNeeded: Self.numbers(of: payload.count))
+    receivedEnd = header.number &+ UInt16(truncatingIfNeeded: Self.numbers(of: payload.count))
     if !isEcho, Stimulus.isEcho(payload) { isEcho = true }
     // An echo of the tester's own frame says nothing about the end's stream.
-    if header.number == 0, !payload.isEmpty, said == 0 {
+    if header.number == 0, !payload.isEmpty, sentPieces == 0 {
       stimulus.isServer = payload.starts(with: Stimulus.clientPreface.prefix(payload.count))
     }
     guard !isMuted, phase == .open else { return nil }
-    if header.number == heardNumber { heardNumber = heardEnd }
+    if header.number == receivedNumber { receivedNumber = receivedEnd }
     return report(answer: nil)
   }
 }
