@@ -6,15 +6,17 @@ import Testing
 
 /// Every state and event as in docs/design/connection-pool.md, without connections.
 @Suite("States of a connection pool") struct ConnectionPoolTests {
-  private static let lost = BywayError(.linkLost, "lost", processing: .none)
+  static let lost = BywayError(.linkLost, "lost", processing: .none)
 
   /// A pool in a state of the table, and the connection that the events are about.
-  private struct Scene<Mode: FakeMode>: ~Copyable {
+  struct Scene<Mode: FakeMode>: ~Copyable {
     var bench: PoolBench<Mode>
     var connection = FakeConnection<Mode>(link: 1)
+    /// The connection over a better link, or of another gateway.
+    var other = FakeConnection<Mode>("other connection")
   }
 
-  private typealias Events<Mode: FakeMode> = [String: (inout Scene<Mode>) -> Void]
+  typealias Events<Mode: FakeMode> = [String: (inout Scene<Mode>) -> Void]
 
   private static func common<Mode: FakeMode>() -> Events<Mode> {
     [
@@ -99,6 +101,11 @@ import Testing
         connection.isInterrupted = true
         scene.bench.event { $0.interrupted(connection, at: $2) }
       },
+      "its line returns": { scene in
+        let connection = scene.connection
+        connection.isInterrupted = false
+        scene.bench.event { pool, _, _ in pool.resumed(connection) }
+      },
       "the connection takes no more exchanges": { scene in
         let connection = scene.connection
         scene.bench.event { $0.refuses(connection, at: $2) }
@@ -106,14 +113,16 @@ import Testing
     ]) { $1 }
   }
 
-  private static func sharedScene(_ state: String) -> Scene<ManyAtOnce> {
+  static func sharedScene(_ state: String) -> Scene<ManyAtOnce> {
     var scene = Scene(bench: PoolBench<ManyAtOnce>(links: 2))
     var steps: [String] = []
     switch state {
     case "opening": steps = ["an exchange comes"]
     case "pausing": steps = ["an exchange comes", "an attempt fails"]
     case "proving": steps = ["an exchange comes", "an attempt opens a connection"]
-    case "open": steps = ["an exchange comes", "an attempt opens a connection", "a PING is answered"]
+    case "open", "interrupted":
+      steps = ["an exchange comes", "an attempt opens a connection", "a PING is answered"]
+      if state == "interrupted" { steps.append("its line is gone") }
     case "retired": steps = ["the pool is retired"]
     case "shut down": steps = ["the pool is shut down"]
     default: break
@@ -128,8 +137,8 @@ import Testing
     case .retired: "retired"
     case .shutDown: "shut down"
     case .serving:
-      if pool.current != nil {
-        "open"
+      if let current = pool.current {
+        current.isInterrupted ? "interrupted" : "open"
       } else if pool.proving != nil {
         "proving"
       } else {
@@ -155,7 +164,7 @@ import Testing
     return text.isEmpty ? "—" : text
   }
 
-  private static func check<Mode: FakeMode>(
+  static func check<Mode: FakeMode>(
     _ heading: String, _ events: Events<Mode>, _ scene: (String) -> Scene<Mode>,
     _ name: (borrowing PoolBench<Mode>.Pool) -> String
   ) throws {
