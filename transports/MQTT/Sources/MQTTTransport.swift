@@ -37,7 +37,7 @@ public struct MQTTTransport: Transport {
   public func connect(to address: LinkAddress, context: LinkContext) async throws -> any Channel {
     let target = try MQTTTarget(address)
     let eventLoop = context.group.next()
-    let session = try UserSession(target, on: eventLoop, context: context)
+    let session = try MQTTClientSession(target, on: eventLoop, context: context)
     do {
       try await context.step(
         "broker",

@@ -299,7 +299,7 @@ import TransportTestSupport
     let listener = try await transport.listen(on: address(broker), context: .test())
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let target = try MQTTTarget(LinkAddress("mqtt://user@127.0.0.1:\(broker.port)/byway/sensor1?password=\(file)"))
-    let session = try UserSession(target, on: loop, context: .test())
+    let session = try MQTTClientSession(target, on: loop, context: .test())
     try await loop.submit { session.returnLimit = .milliseconds(500) }.get()
     async let next = nextChannel(of: listener)
     try await loop.flatSubmit { session.reach(by: .now() + .seconds(10)) }.get()

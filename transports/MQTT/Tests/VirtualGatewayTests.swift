@@ -27,11 +27,11 @@ import Testing
     return outcome
   }
 
-  private func user() throws -> UserSession {
-    try UserSession(target, on: broker.loop, over: broker.access, context: broker.context())
+  private func user() throws -> MQTTClientSession {
+    try MQTTClientSession(target, on: broker.loop, over: broker.access, context: broker.context())
   }
 
-  private func open(_ session: UserSession) -> Outcome<any Channel> {
+  private func open(_ session: MQTTClientSession) -> Outcome<any Channel> {
     let outcome = Outcome(
       session.reach(by: broker.loop.now + .seconds(10)).flatMap { session.open(by: self.broker.loop.now + .seconds(9)) }
     )

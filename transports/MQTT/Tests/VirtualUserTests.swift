@@ -25,32 +25,32 @@ import TransportTestSupport
     return listener
   }
 
-  private func user() throws -> UserSession {
-    try UserSession(target, on: broker.loop, over: broker.access, context: broker.context(log))
+  private func user() throws -> MQTTClientSession {
+    try MQTTClientSession(target, on: broker.loop, over: broker.access, context: broker.context(log))
   }
 
-  private func reach(_ session: UserSession, seconds: Int64 = 10) -> Outcome<Void> {
+  private func reach(_ session: MQTTClientSession, seconds: Int64 = 10) -> Outcome<Void> {
     let outcome = Outcome(session.reach(by: broker.loop.now + .seconds(seconds)))
     broker.advance()
     return outcome
   }
 
-  private func open(_ session: UserSession) throws -> any Channel {
+  private func open(_ session: MQTTClientSession) throws -> any Channel {
     #expect(reach(session).value != nil)
     let opened = Outcome(session.open(by: broker.loop.now + .seconds(10)))
     broker.advance(500)
     return try #require(opened.value, "\(opened.failure as Any)")
   }
 
-  private func abandon(_ session: UserSession) {
+  private func abandon(_ session: MQTTClientSession) {
     session.abandon()
     broker.advance()
     #expect(broker.clients.isEmpty)
   }
 
   /// Uses a session, and checks that nothing refers to it some time later.
-  private func expectNoneLeft(after milliseconds: Int64, _ use: (UserSession) throws -> Void) throws {
-    weak var weakSession: UserSession?
+  private func expectNoneLeft(after milliseconds: Int64, _ use: (MQTTClientSession) throws -> Void) throws {
+    weak var weakSession: MQTTClientSession?
     do {
       let session = try user()
       weakSession = session

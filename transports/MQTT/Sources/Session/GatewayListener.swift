@@ -22,7 +22,7 @@ final class GatewayListener: @unchecked Sendable {
   /// The pause before an announcement is repeated that another program has replaced.
   private static let repetition = TimeAmount.seconds(1)
   /// The time for another gateway to answer.
-  private static let challengeLimit = TimeAmount.seconds(1)
+  private static let rivalProbeLimit = TimeAmount.seconds(1)
   /// The time for the broker to take the last message.
   private static let farewellLimit = TimeAmount.seconds(2)
 
@@ -45,7 +45,7 @@ final class GatewayListener: @unchecked Sendable {
   private var isRepeating = false
   /// The run of another gateway whose announcement was found before this one announced itself.
   private var rival: SessionName?
-  private var challenge: (name: SessionName, answered: EventLoopPromise<Void>)?
+  private var rivalProbe: (name: SessionName, answered: EventLoopPromise<Void>)?
   /// Whether this connection to the broker has carried the announcement, which the broker may have taken.
   private var hasSentAnnouncement = false
   /// Whether the connection to the broker is complete.
@@ -82,7 +82,7 @@ final class GatewayListener: @unchecked Sendable {
       }.flatMap {
         broker.subscribe(to: topics.anyUp, takesRetained: false)
           .flatMapErrorThrowing { throw MQTTFailure.topic(topics.anyUp, for: .reading, of: target, $0) }
-      }.assumeIsolated().flatMap { self.challenge(over: broker) }
+      }.assumeIsolated().flatMap { self.probeRival(over: broker) }
       .flatMap { self.announce(over: broker) }
       .nonisolated().failing(with: MQTTFailure.connecting(to: target, BrokerEnd.silent), at: deadline)
       .assumeIsolated().flatMapThrowing {
@@ -97,16 +97,16 @@ final class GatewayListener: @unchecked Sendable {
 
   /// Finds out whether another gateway is at the topic. An announcement alone may be an old one, which a broker has kept over its restart. So
   /// a message is sent as a user would, which a gateway answers with the hello of the line layer.
-  private func challenge(over broker: BrokerConnection) -> EventLoopFuture<Void> {
+  private func probeRival(over broker: BrokerConnection) -> EventLoopFuture<Void> {
     guard let rival, rival != run else { return eventLoop.makeSucceededVoidFuture() }
     let (name, answered) = (SessionName.random(), eventLoop.makePromise(of: Void.self))
-    challenge = (name, answered)
+    rivalProbe = (name, answered)
     let (target, topics) = (target, target.topics)
     broker.subscribe(to: topics.down(name), takesRetained: false).flatMap {
       broker.publish(ByteBuffer(bytes: [0]), to: topics.up(name))
     }.whenFailure { answered.fail($0) }
-    return answered.futureResult.failing(with: BrokerEnd.silent, at: eventLoop.now + Self.challengeLimit)
-      .assumeIsolated().always { _ in self.challenge = nil }.nonisolated()
+    return answered.futureResult.failing(with: BrokerEnd.silent, at: eventLoop.now + Self.rivalProbeLimit)
+      .assumeIsolated().always { _ in self.rivalProbe = nil }.nonisolated()
       .map { true }.recover { _ in false }
       .flatMapThrowing { isAnswered in if isAnswered { throw MQTTFailure.occupied(target) } }
   }
@@ -186,8 +186,8 @@ final class GatewayListener: @unchecked Sendable {
 
   private func received(_ message: BrokerMessage) {
     if message.topic == target.topics.gateway { return announced(Presence(message.payload)) }
-    if let challenge, message.topic == target.topics.down(challenge.name) { return challenge.answered.succeed() }
-    guard let name = target.topics.session(ofUp: message.topic), name != challenge?.name, !message.isRetained,
+    if let rivalProbe, message.topic == target.topics.down(rivalProbe.name) { return rivalProbe.answered.succeed() }
+    guard let name = target.topics.session(ofUp: message.topic), name != rivalProbe?.name, !message.isRetained,
       !message.payload.isEmpty
     else { return }
     if let session = sessions[name] {
@@ -197,7 +197,7 @@ final class GatewayListener: @unchecked Sendable {
     }
   }
 
-  /// Another announcement than this gateway's is at its topic: an earlier run's will, or a message of another program.
+  /// Another announcement than this gateway's is at its topic: the last-will message of an earlier run, or a message of another program.
   private func announced(_ presence: Presence) {
     guard isAnnounced else {
       rival = if case .present(let other) = presence { other } else { nil }

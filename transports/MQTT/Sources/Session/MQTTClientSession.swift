@@ -7,7 +7,7 @@ import NIOCore
 /// session can be resumed.
 ///
 /// Lives on its event loop; kept alive by the driver until the session has ended.
-final class UserSession: LineDriver.Delegate, @unchecked Sendable {
+final class MQTTClientSession: LineDriver.Delegate, @unchecked Sendable {
   // Sendable: its variables are used on the event loop only.
 
   /// The time for an announcement to arrive after its topic was subscribed to.
@@ -34,7 +34,7 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
   private var presence: Presence?
   private var announced: EventLoopPromise<Void>?
   /// The run of the gateway that the session is with.
-  private var run: SessionName?
+  private var gatewayRun: SessionName?
   private var absence: Scheduled<Void>?
   private(set) var pause = ReconnectPause()
   private var isOver = false
@@ -71,7 +71,7 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
       self.announced = nil
       guard self.broker?.isOpen == true else { throw MQTTFailure.connecting(to: self.target, BrokerEnd.closed) }
       switch self.presence {
-      case .present(let run): self.run = run
+      case .present(let run): self.gatewayRun = run
       case .foreign: throw MQTTFailure.foreignAnnouncement(self.target)
       case .absent, .leaving, nil: throw MQTTFailure.noGateway(self.target, expecting: self.peer)
       }
@@ -148,8 +148,8 @@ final class UserSession: LineDriver.Delegate, @unchecked Sendable {
     }
   }
 
-  private func presenceChanged(limit: TimeAmount = UserSession.absenceLimit) {
-    guard let run, !isOver else { return }
+  private func presenceChanged(limit: TimeAmount = MQTTClientSession.absenceLimit) {
+    guard let run = gatewayRun, !isOver else { return }
     switch presence {
     case .present(run), .leaving(run):
       absence.take()?.cancel()
