@@ -112,7 +112,7 @@ enum RFCOMMFailure: DeviceFailure {
     case .kernelStuck:
       "The kernel's Bluetooth does not return from a call: look for the reason with \"dmesg\", and restart this machine."
     case .tooMany:
-      "\(Dialing.limit) connections over Bluetooth are being opened already: try again when one of them is open."
+      "\(ConnectThreads.limit) connections over Bluetooth are being opened already: try again when one of them is open."
     case .unusable(let place, let reason):
       "\(place.address.place) cannot be used as a link: \(reason)."
     }

@@ -14,13 +14,13 @@ final class RFCOMMListener: Sendable {
   }
 
   /// The device that has the link, with the number of its connection.
-  private struct Occupant {
+  private struct ConnectedDevice {
     let device: BluetoothAddress
     let number: Int
   }
 
   private struct State {
-    var occupant: Occupant?
+    var occupant: ConnectedDevice?
     var connections = 0
     var refusals = SparseLog()
     /// Why the channel of a controller that came later cannot be used.
@@ -197,7 +197,7 @@ final class RFCOMMListener: Sendable {
       // The same device connects again before the loss of its connection was noticed.
       if let occupant = state.occupant, occupant.device != device { return (nil, state.refusals.admit(at: .now())) }
       state.connections += 1
-      state.occupant = Occupant(device: device, number: state.connections)
+      state.occupant = ConnectedDevice(device: device, number: state.connections)
       return (state.connections, nil)
     }
     guard let number else {

@@ -16,7 +16,7 @@ public struct RFCOMMTransport: Transport {
   ]
   public let options = RFCOMMPlace.options
   let system: any BluetoothSystem
-  private let dialing: Dialing
+  private let dialing: ConnectThreads
 
   /// Creates a transport. All facts are in the addresses.
   public init() {
@@ -25,7 +25,7 @@ public struct RFCOMMTransport: Transport {
 
   init(system: any BluetoothSystem, grace: TimeAmount = .seconds(1)) {
     self.system = system
-    dialing = Dialing({ (run) throws(SystemError) in try system.startThread(run) }, grace: grace)
+    dialing = ConnectThreads({ (run) throws(SystemError) in try system.startThread(run) }, grace: grace)
   }
 
   public func check(_ address: LinkAddress) throws {
@@ -92,7 +92,7 @@ public struct RFCOMMTransport: Transport {
     } catch let error as SystemError {
       throw RFCOMMFailure(
         connecting: place, to: device, error, on: controllers, expecting: context.peer)
-    } catch let failure as Dialing.Failure {
+    } catch let failure as ConnectThreads.Failure {
       switch failure {
       case .stuck: throw RFCOMMFailure.kernelStuck
       case .busy: throw RFCOMMFailure.tooMany

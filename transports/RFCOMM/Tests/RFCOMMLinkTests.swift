@@ -252,7 +252,7 @@ import TransportTestSupport
 
   @Test("a call that does not return is given up at the deadline, and a few of them are the limit")
   func stuck() async throws {
-    let dialing = Dialing(
+    let dialing = ConnectThreads(
       { (run) throws(SystemError) in try KernelBluetooth().startThread(run) }, grace: .milliseconds(10))
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     var (gate, late): ([CInt], [CInt]) = ([-1, -1], [-1, -1])
@@ -261,8 +261,8 @@ import TransportTestSupport
       throw FixtureError("no sockets: \(errno)")
     }
     let (closed, opened) = (gate[0], late[0])
-    for number in 0..<Dialing.limit {
-      await #expect(throws: Dialing.Failure.stuck) {
+    for number in 0..<ConnectThreads.limit {
+      await #expect(throws: ConnectThreads.Failure.stuck) {
         _ = try await dialing.open(on: loop, by: .now()) { () throws(SystemError) in
           var byte: UInt8 = 0
           read(closed, &byte, 1)
@@ -270,7 +270,7 @@ import TransportTestSupport
         }
       }
     }
-    await #expect(throws: Dialing.Failure.stuck) {
+    await #expect(throws: ConnectThreads.Failure.stuck) {
       _ = try await dialing.open(on: loop, by: .now() + .seconds(600)) { () throws(SystemError) in -1 }
     }
     close(gate[1])
@@ -293,10 +293,10 @@ import TransportTestSupport
 
   @Test("the seventeenth connection at once is told to wait, if no call is overdue")
   func busy() async throws {
-    let dialing = Dialing({ (run) throws(SystemError) in try KernelBluetooth().startThread(run) })
+    let dialing = ConnectThreads({ (run) throws(SystemError) in try KernelBluetooth().startThread(run) })
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let gate = try Wakeup()
-    let opened = (0..<Dialing.limit).map { _ in
+    let opened = (0..<ConnectThreads.limit).map { _ in
       Task {
         try await dialing.open(on: loop, by: .now() + .seconds(60)) { () throws(SystemError) in
           var ready = pollfd(fd: gate.reading, events: Int16(POLLIN), revents: 0)
@@ -310,7 +310,7 @@ import TransportTestSupport
         _ = try await dialing.open(on: loop, by: .now() + .seconds(60)) { () throws(SystemError) in 4711 }
         return false
       } catch {
-        return error as? Dialing.Failure == .busy
+        return error as? ConnectThreads.Failure == .busy
       }
     }
     #expect(isRefused)

@@ -249,20 +249,20 @@ import TransportTestSupport
   @Test("no thread is an error of dialing, which uses up none of the sixteen")
   func noThreads() async throws {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
-    let dialing = Dialing({ _ throws(SystemError) in throw SystemError(code: EAGAIN) })
+    let dialing = ConnectThreads({ _ throws(SystemError) in throw SystemError(code: EAGAIN) })
     for _ in 0...16 {
       await #expect(throws: SystemError(code: EAGAIN)) {
         _ = try await dialing.open(on: loop, by: .now() + .seconds(10)) { () throws(SystemError) in 0 }
       }
     }
-    #expect(Dialing.limit == 16)
+    #expect(ConnectThreads.limit == 16)
   }
 
   @Test("an error of connecting is the result, and frees its thread")
   func errors() async throws {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let system = bluetooth
-    let dialing = Dialing({ (run) throws(SystemError) in try system.startThread(run) })
+    let dialing = ConnectThreads({ (run) throws(SystemError) in try system.startThread(run) })
     for _ in 0...16 {
       await #expect(throws: SystemError(code: EHOSTDOWN)) {
         _ = try await dialing.open(on: loop, by: .now() + .seconds(10)) { () throws(SystemError) in

@@ -4,7 +4,7 @@ import NIOCore
 import Synchronization
 
 /// The connections in progress, each on a thread of its own, because connecting can block in the kernel. Safe on any thread.
-final class Dialing: Sendable {
+final class ConnectThreads: Sendable {
   enum Failure: Error {
     /// A thread has not returned within its deadline.
     case stuck
