@@ -21,7 +21,7 @@ final class EmulatedCable: Transport, @unchecked Sendable {
   struct State {
     /// The cable since it was last plugged in.
     var isPlugged = true
-    var round = 0
+    var activation = 0
     /// The directions from the computer, and from the device.
     var directions = [Direction(), Direction()]
     var completions: [[TransferCompletion]] = [[], []]
@@ -77,7 +77,7 @@ final class EmulatedCable: Transport, @unchecked Sendable {
 
   static func unplug(_ state: inout State) {
     state.isPlugged = false
-    state.round += 1
+    state.activation += 1
     state.directions = [Direction(), Direction()]
     state.completions = [[], []]
     for side in 0...1 { ring(side, state) }
@@ -119,7 +119,7 @@ final class EmulatedPipe: BulkPipe, @unchecked Sendable {
   // Sendable: its variables are constants.
   private let cable: EmulatedCable
   private let side: Int
-  private let round: Int
+  private let activation: Int
   private let bell: (reading: CInt, writing: CInt)
 
   init(_ cable: EmulatedCable, side: Int) throws {
@@ -130,10 +130,10 @@ final class EmulatedPipe: BulkPipe, @unchecked Sendable {
     (self.cable, self.side) = (cable, side)
     let writing = ends[1]
     bell = (ends[0], writing)
-    round = cable.state.withLock { state in
+    activation = cable.state.withLock { state in
       state.bells[side] = writing
       state.completions[side] = []
-      return state.round
+      return state.activation
     }
   }
 
@@ -144,7 +144,7 @@ final class EmulatedPipe: BulkPipe, @unchecked Sendable {
 
   private func change(_ body: (inout EmulatedCable.State) -> Void) throws(PipeEnd) {
     let isOver = cable.state.withLock { state in
-      guard state.round == round, state.isPlugged else { return true }
+      guard state.activation == activation, state.isPlugged else { return true }
       body(&state)
       return false
     }
@@ -190,7 +190,7 @@ final class EmulatedPipe: BulkPipe, @unchecked Sendable {
   func close() {
     cable.state.withLock { state in
       state.closedPipes += 1
-      guard state.round == round else { return }
+      guard state.activation == activation else { return }
       state.bells[side] = nil
       state.directions[1 - side].receivers = []
       state.directions[side].packets = []

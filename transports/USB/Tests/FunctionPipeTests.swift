@@ -51,7 +51,7 @@ import TransportTestSupport
   @Test("transfers of a function complete with their slot and their length, in both directions")
   func transfers() async throws {
     let control = try await enabled()
-    let pipe = try control.openPipe(round: 1)
+    let pipe = try control.openPipe(activation: 1)
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64, alignment: 16)
     defer { memory.deallocate() }
     let length = FunctionFolder.received.count
@@ -73,7 +73,7 @@ import TransportTestSupport
   @Test("the counter of a function announces completed transfers until they are taken")
   func announcements() async throws {
     let control = try await enabled()
-    let pipe = try control.openPipe(round: 1)
+    let pipe = try control.openPipe(activation: 1)
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64, alignment: 16)
     defer { memory.deallocate() }
     func announced() -> [Bool] {
@@ -99,7 +99,7 @@ import TransportTestSupport
   func rounds() async throws {
     for events: [UInt8] in [[3], [3, 2], [1]] {
       let control = try await enabled()
-      let pipe = try control.openPipe(round: 1)
+      let pipe = try control.openPipe(activation: 1)
       #expect(try pipe.nextCompletion() == nil)
       for event in events { try function.report(event) }
       var end: PipeEnd?
@@ -117,7 +117,7 @@ import TransportTestSupport
   func missingEndpoint(_ name: String) async throws {
     let control = try await enabled()
     unlink(folder[name])
-    let error = #expect(throws: SystemError.self) { try control.openPipe(round: 1) }
+    let error = #expect(throws: SystemError.self) { try control.openPipe(activation: 1) }
     #expect(error?.code == ENOENT)
     #expect(try folder.openFiles() == [])
   }

@@ -44,7 +44,7 @@ import TransportTestSupport
     #expect(FunctionEvent.parse([]) == [])
   }
 
-  @Test("each time that the computer enables a function is another round")
+  @Test("the number of the activation grows each time that the computer enables a function")
   func rounds() throws {
     var ends: [CInt] = [-1, -1]
     guard pipe(&ends) == 0, ends.allSatisfy({ fcntl($0, F_SETFL, O_NONBLOCK) == 0 }) else {

@@ -7,7 +7,7 @@ final class FunctionControl: Sendable {
   private struct State {
     var isEnabled = false
     /// How often the endpoints were enabled, so that their users notice an end that was short.
-    var round = 0
+    var activation = 0
   }
 
   let descriptor: CInt
@@ -39,7 +39,7 @@ final class FunctionControl: Sendable {
   }
 
   /// Reads all events.
-  /// - Returns: the round of the computer's use that goes on; `nil` while the endpoints are not enabled.
+  /// - Returns: the number of the current activation; `nil` while the endpoints are not enabled.
   func update() -> Int? {
     state.withLock { state in
       var bytes = [UInt8](repeating: 0, count: 8 * FunctionEvent.size)
@@ -48,7 +48,7 @@ final class FunctionControl: Sendable {
         guard count > 0 else { break }
         for event in FunctionEvent.parse(bytes[..<count]) { handle(event, &state) }
       }
-      return state.isEnabled ? state.round : nil
+      return state.isEnabled ? state.activation : nil
     }
   }
 
@@ -56,7 +56,7 @@ final class FunctionControl: Sendable {
     switch event {
     case .enabled:
       state.isEnabled = true
-      state.round += 1
+      state.activation += 1
     case .disabled, .unbound: state.isEnabled = false
     // While suspended, transfers wait, and the line layer keeps its session.
     case .bound, .suspended, .resumed: break
@@ -72,8 +72,8 @@ final class FunctionControl: Sendable {
   }
 
   /// Opens the bulk endpoints.
-  /// - Parameter round: the result of ``update()``.
-  func openPipe(round: Int) throws(SystemError) -> FunctionPipe {
-    try FunctionPipe(self, folder, round: round)
+  /// - Parameter activation: the result of ``update()``.
+  func openPipe(activation: Int) throws(SystemError) -> FunctionPipe {
+    try FunctionPipe(self, folder, activation: activation)
   }
 }

@@ -6,7 +6,7 @@ import CBywayUSB
 final class FunctionPipe: BulkPipe, @unchecked Sendable {
   // Sendable: the thread that has opened it gives it to one other thread.
   private let control: FunctionControl
-  private let round: Int
+  private let activation: Int
   private let input: CInt
   private let output: CInt
   /// A counter of completed requests, which can be polled.
@@ -15,9 +15,9 @@ final class FunctionPipe: BulkPipe, @unchecked Sendable {
   /// The requests of both directions: first those that receive.
   private let requests: UnsafeMutableBufferPointer<iocb>
 
-  init(_ control: FunctionControl, _ folder: String, round: Int) throws(SystemError) {
+  init(_ control: FunctionControl, _ folder: String, activation: Int) throws(SystemError) {
     self.control = control
-    self.round = round
+    self.activation = activation
     var opened: [CInt] = []
     var context = aio_context_t()
     do throws(SystemError) {
@@ -72,7 +72,7 @@ final class FunctionPipe: BulkPipe, @unchecked Sendable {
     // The counter first: a request that completes later is announced again.
     var count: UInt64 = 0
     _ = read(counter, &count, 8)
-    guard control.update() == round else { throw PipeEnd("it was unplugged, or reset by the computer") }
+    guard control.update() == activation else { throw PipeEnd("it was unplugged, or reset by the computer") }
     return try takeEvent().map(completion)
   }
 

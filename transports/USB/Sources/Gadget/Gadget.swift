@@ -64,9 +64,9 @@ final class Gadget: Sendable {
         let control: FunctionControl
         if let existing = state.control { control = existing } else { control = try makeControl() }
         state.control = control
-        guard let round = control.update() else { throw .noHost("\(place)") }
+        guard let activation = control.update() else { throw .noHost("\(place)") }
         do throws(SystemError) {
-          let pipe = try control.openPipe(round: round)
+          let pipe = try control.openPipe(activation: activation)
           state.users += 1
           return pipe
         } catch {
