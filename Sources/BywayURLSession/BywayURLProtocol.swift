@@ -6,7 +6,7 @@ public import FoundationNetworking
 /// ``Bridge/register()``.
 public class BywayURLProtocol: URLProtocol {
   /// The load, created when Foundation first calls. Used on the task's work queue only.
-  private var load: Load?
+  private var load: TaskLoader?
 
   /// Decides whether a bridge takes the request. It may be called on any thread while Foundation holds locks, so it does
   /// nothing else.
@@ -37,7 +37,7 @@ public class BywayURLProtocol: URLProtocol {
     load?.assumeIsolated { $0.stop() }
   }
 
-  private func makeLoad() -> Load? {
+  private func makeLoad() -> TaskLoader? {
     guard let task else { return nil }
     guard let internals = TaskInternals(task),
       let bridge = BridgeTable.process.bridge(for: request, of: type(of: self))
@@ -48,6 +48,6 @@ public class BywayURLProtocol: URLProtocol {
       return nil
     }
     let client = TaskClient(self, task: task, completesInline: internals.completesInline)
-    return Load(bridge, request, task, internals, client)
+    return TaskLoader(bridge, request, task, internals, client)
   }
 }

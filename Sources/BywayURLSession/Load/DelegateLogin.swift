@@ -16,12 +16,12 @@ final class DelegateLogin: Sendable {
     var last: (credential: URLCredential, space: URLProtectionSpace)?
   }
 
-  private let question: Question
+  private let question: DelegateCall
   private let storage: URLCredentialStorage?
   private let ofURL: URLLogin?
   private let state = Mutex(State())
 
-  init(_ question: Question, url: URL?, storage: URLCredentialStorage?) {
+  init(_ question: DelegateCall, url: URL?, storage: URLCredentialStorage?) {
     self.question = question
     self.storage = storage
     ofURL = url.flatMap { URLLogin($0) }

@@ -8,14 +8,14 @@ final class Download: Sendable {
   let file: TemporaryFile
   private let task: URLSessionDownloadTask
   private let delegate: (any URLSessionDownloadDelegate)?
-  private let question: Question
+  private let question: DelegateCall
   /// The total number of bytes, if known.
   private let expected: Int64
   private let written = Atomic<Int64>(0)
 
   init(
     of task: URLSessionDownloadTask, to file: TemporaryFile, expecting length: Int?,
-    reportingTo delegate: (any URLSessionDownloadDelegate)?, _ question: Question
+    reportingTo delegate: (any URLSessionDownloadDelegate)?, _ question: DelegateCall
   ) {
     self.task = task
     self.file = file

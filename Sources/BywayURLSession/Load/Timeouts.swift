@@ -6,7 +6,7 @@ import FoundationNetworking
 ///
 /// `@unchecked Sendable`: used on the task's work queue only, where its timer also fires.
 final class Timeouts: @unchecked Sendable {
-  let activity: Activity
+  let activity: ProgressClock
   private let idle: Double
   private let total: Double
   private var started: UInt64 = 0
@@ -15,7 +15,7 @@ final class Timeouts: @unchecked Sendable {
   /// The maximum interval between two checks, in seconds.
   private static let longest = 3600.0
 
-  init(_ request: URLRequest, _ configuration: URLSessionConfiguration, _ activity: Activity) {
+  init(_ request: URLRequest, _ configuration: URLSessionConfiguration, _ activity: ProgressClock) {
     self.activity = activity
     // A request always has a timeout. One that differs from the default was set by the app, and takes precedence.
     let isSet = request.timeoutInterval != URLRequest.defaultTimeout

@@ -13,9 +13,9 @@ struct StreamedBody: AsyncSequence, Sendable {
   private static let chunkSize = 64 * 1024
 
   private let first: Once
-  private let question: Question
+  private let question: DelegateCall
 
-  init(first: InputStream?, question: Question) {
+  init(first: InputStream?, question: DelegateCall) {
     self.first = Once(first)
     self.question = question
   }

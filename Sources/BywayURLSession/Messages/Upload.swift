@@ -19,9 +19,9 @@ struct Upload: Sendable {
 
   private let source: Source
   private let declaredLength: Int?
-  private let question: Question
+  private let question: DelegateCall
 
-  init(_ uploaded: UploadedBody, request: URLRequest, question: Question) {
+  init(_ uploaded: UploadedBody, request: URLRequest, question: DelegateCall) {
     source =
       switch uploaded {
       case .none: .nothing
@@ -66,7 +66,7 @@ private struct WatchedUpload: AsyncSequence, Sendable {
   static let pieceSize = 64 * 1024
 
   let body: Body
-  let question: Question
+  let question: DelegateCall
 
   func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: body.makeAsyncIterator(), upload: self) }
 

@@ -7,8 +7,8 @@ import Synchronization
 
 /// The exchange of a task's request. Work that Foundation leaves to custom protocols is done by a chain of interceptors:
 /// redirects outermost, then logins, cookies, compression, and the link.
-final class Exchange: Sendable {
-  let question: Question
+final class TaskExchange: Sendable {
+  let question: DelegateCall
   private let bridge: Bridge
   private let configuration: URLSessionConfiguration
   private let original: URLRequest
@@ -17,11 +17,12 @@ final class Exchange: Sendable {
   private let redirects = Mutex(0)
 
   init(
-    _ bridge: Bridge, _ task: URLSessionTask, _ internals: TaskInternals, _ request: URLRequest, _ activity: Activity
+    _ bridge: Bridge, _ task: URLSessionTask, _ internals: TaskInternals, _ request: URLRequest,
+    _ activity: ProgressClock
   ) {
     var delegate = task.delegate
     if case .completionHandler(let own?) = internals.audience { delegate = own }
-    question = Question(session: internals.session, task: task, delegate: delegate, activity: activity)
+    question = DelegateCall(session: internals.session, task: task, delegate: delegate, activity: activity)
     uploaded = Upload(internals.body, request: request, question: question)
     configuration = internals.session.configuration
     original = request

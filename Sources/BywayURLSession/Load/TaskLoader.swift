@@ -4,16 +4,16 @@ import Foundation
 import FoundationNetworking
 import NIOCore
 
-/// The load of one task over a link, from its first `startLoading` to its one terminal call.
+/// The loader of a task over a link, from its first `startLoading` to its one terminal call.
 ///
 /// An actor on the task's own work queue, on which Foundation requires every call of a protocol.
-actor Load {
+actor TaskLoader {
   private nonisolated let workQueue: WorkQueue
   nonisolated var unownedExecutor: UnownedSerialExecutor { workQueue.asUnownedSerialExecutor() }
 
   private let task: URLSessionTask
   private let client: TaskClient
-  private let exchange: Exchange
+  private let exchange: TaskExchange
   private let audience: TaskInternals.Audience
   private let collectionLimit: Int
   private let temporaryFileSlot: TemporaryFileSlot?
@@ -35,8 +35,8 @@ actor Load {
     self.task = task
     self.client = client
     workQueue = WorkQueue(internals.workQueue)
-    let activity = Activity()
-    exchange = Exchange(bridge, task, internals, request, activity)
+    let activity = ProgressClock()
+    exchange = TaskExchange(bridge, task, internals, request, activity)
     audience = internals.audience
     collectionLimit = bridge.collectionLimit
     temporaryFileSlot = bridge.temporaryFileSlot

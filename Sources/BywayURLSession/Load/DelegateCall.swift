@@ -1,15 +1,15 @@
 import Foundation
 import FoundationNetworking
 
-/// Asks a task's delegate, on the delegate queue of its session.
+/// A call of a task's delegate, on the delegate queue of its session.
 ///
 /// A wait for an answer also ends when the waiting Swift task is cancelled, because a delegate may never answer.
-struct Question: Sendable {
+struct DelegateCall: Sendable {
   let session: URLSession
   let task: URLSessionTask
   /// The delegate; `nil` if there is none.
   let delegate: (any URLSessionTaskDelegate)?
-  let activity: Activity
+  let activity: ProgressClock
 
   /// Asks a question. Returns `nil` without a delegate.
   func ask<Answer: Sendable>(

@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 
 /// The time of the last progress, and whether a delegate is being waited for. Safe on any thread.
-final class Activity: Sendable {
+final class ProgressClock: Sendable {
   private let last = Atomic(DispatchTime.now().uptimeNanoseconds)
   private let holds = Atomic(0)
 
