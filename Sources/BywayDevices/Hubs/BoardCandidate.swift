@@ -15,9 +15,9 @@ final class BoardCandidate: ChannelInboundHandler, RemovableChannelHandler, HubC
   }
 
   private enum Phase {
-    case listening((Answer) -> Void)
+    case awaitingGreeting((Answer) -> Void)
     /// Its line takes what comes.
-    case accepted
+    case answered
     /// All input is dropped until the board has read the reason, and closes.
     case refused
   }
@@ -34,7 +34,7 @@ final class BoardCandidate: ChannelInboundHandler, RemovableChannelHandler, HubC
   /// - Parameter told: gets the answer, once.
   init(_ channel: any Channel, _ told: @escaping (Answer) -> Void) {
     self.channel = channel
-    phase = .listening(told)
+    phase = .awaitingGreeting(told)
   }
 
   /// Begins to read.
@@ -72,9 +72,9 @@ final class BoardCandidate: ChannelInboundHandler, RemovableChannelHandler, HubC
   }
 
   private func tell(_ answer: Answer) {
-    guard case .listening(let told) = phase else { return }
+    guard case .awaitingGreeting(let told) = phase else { return }
     timer?.cancel()
-    phase = .accepted
+    phase = .answered
     told(answer)
   }
 
@@ -84,8 +84,8 @@ final class BoardCandidate: ChannelInboundHandler, RemovableChannelHandler, HubC
     var bytes = unwrapInboundIn(data)
     switch phase {
     case .refused: return
-    case .accepted: return context.fireChannelRead(data)
-    case .listening: received.writeBuffer(&bytes)
+    case .answered: return context.fireChannelRead(data)
+    case .awaitingGreeting: received.writeBuffer(&bytes)
     }
     let end = received.readableBytesView.firstIndex(of: UInt8(ascii: "\n"))
     guard (end ?? received.writerIndex) - received.readerIndex <= BoardGreeting.mostBytes else {
@@ -99,7 +99,7 @@ final class BoardCandidate: ChannelInboundHandler, RemovableChannelHandler, HubC
     } catch {
       tell(.refused(error))
     }
-    guard case .accepted = phase else { return }
+    guard case .answered = phase else { return }
     if received.readableBytes > 0 { context.fireChannelRead(NIOAny(received)) }
     received = ByteBuffer()
     context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
@@ -109,12 +109,12 @@ final class BoardCandidate: ChannelInboundHandler, RemovableChannelHandler, HubC
     guard let end = event as? ChannelEvent, end == .inputClosed else {
       return context.fireUserInboundEventTriggered(event)
     }
-    if case .accepted = phase { return context.fireUserInboundEventTriggered(event) }
+    if case .answered = phase { return context.fireUserInboundEventTriggered(event) }
     context.close(promise: nil)
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    if case .accepted = phase { return context.fireErrorCaught(error) }
+    if case .answered = phase { return context.fireErrorCaught(error) }
     context.close(promise: nil)
   }
 

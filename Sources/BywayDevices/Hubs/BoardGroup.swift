@@ -5,7 +5,7 @@ import NIOCore
 /// A device whose boards dial a hub, and claim its name. A board speaks HTTP/1.1 on the streams of a line.
 ///
 /// The board that dialed last serves. Others stand by, and the latest of them takes over. Lives on its event loop.
-package final class DialedBoard {
+package final class BoardGroup {
   /// The one that serves, and seven that stand by.
   private static let mostBoards = 8
 
@@ -32,7 +32,7 @@ package final class DialedBoard {
     self.name = name
     self.eventLoop = eventLoop
     self.logger = logger
-    let place = Place()
+    let reference = BoardReference()
     var configuration = HTTP1Upstream.Configuration.defaults
     configuration.patience = terms.patience
     configuration.siblings = siblings
@@ -41,14 +41,14 @@ package final class DialedBoard {
     configuration.queueing = configuration.responseTimeout
     configuration.reuse = .forAll
     upstream = HTTP1Upstream(
-      dialer: Dialer(name: name.text) { _, deadline in place.connect(on: eventLoop, by: deadline) }, on: eventLoop,
+      dialer: Dialer(name: name.text) { _, deadline in reference.connect(on: eventLoop, by: deadline) }, on: eventLoop,
       hop: terms.hop, configuration: configuration, logger: logger)
-    place.board = self
+    reference.board = self
   }
 
   /// The way from the upstream to its device. `@unchecked Sendable`: used on the event loop only.
-  private final class Place: @unchecked Sendable {
-    weak var board: DialedBoard?
+  private final class BoardReference: @unchecked Sendable {
+    weak var board: BoardGroup?
 
     func connect(on eventLoop: any EventLoop, by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
       eventLoop.flatSubmit {

@@ -84,10 +84,10 @@ extension DeviceTable {
   /// - Parameter peer: the peer of the connection; `nil` if a certificate has the name.
   private func board(
     _ name: DeviceName, from peer: HubPeer?, at address: LinkAddress
-  ) throws(HubRefusal) -> DialedBoard {
+  ) throws(HubRefusal) -> BoardGroup {
     try admit(name, isCertified: peer == nil, isBoard: true)
     let device = try dialed.device(named: name, from: peer) {
-      let board = DialedBoard(name, terms, siblings: siblings, logger: dialedLogger, on: eventLoop)
+      let board = BoardGroup(name, terms, siblings: siblings, logger: dialedLogger, on: eventLoop)
       return DialedDevice(kind: .boards(board), isCertified: peer == nil, hub: address)
     }
     guard case .boards(let board) = device.kind else { throw .otherKind(name, isBoard: false) }
@@ -110,9 +110,9 @@ extension DeviceTable {
       guard isCertified else { throw .certifiedElsewhere(name) }
       return dialed.remove(name)
     }
-    guard known.isBoard != isBoard else { return }
+    guard known.hasBoards != isBoard else { return }
     // The name is free again when its device has disconnected.
-    guard known.status.lastSeen != nil else { throw .otherKind(name, isBoard: known.isBoard) }
+    guard known.status.lastSeen != nil else { throw .otherKind(name, isBoard: known.hasBoards) }
     dialed.remove(name)
   }
 }

@@ -7,7 +7,7 @@ struct DialedDevice {
     /// Gateways with HTTP/2.
     case gateways(HTTP2Upstream)
     /// Boards with HTTP/1.1 on a line.
-    case boards(DialedBoard)
+    case boards(BoardGroup)
   }
 
   let kind: Kind
@@ -16,7 +16,7 @@ struct DialedDevice {
   /// The bound address that they dial.
   let hub: LinkAddress
 
-  var isBoard: Bool {
+  var hasBoards: Bool {
     if case .boards = kind { true } else { false }
   }
 

@@ -5,9 +5,9 @@ package import Logging
 package import NIOCore
 import Synchronization
 
-/// A link that many gateways dial. Each is asked for its name, and its connection is given to the upstream of that name.
+/// A link that many gateways or boards dial. Each is asked for its name, and its connection is given to the upstream of that name.
 ///
-/// The name is a claim of the gateway that nothing has verified. `@unchecked Sendable`: everything but ``listen()`` is for the event loop
+/// The name is a claim that nothing has verified. `@unchecked Sendable`: everything but ``listen()`` is for the event loop
 /// only.
 package final class InboundHub: @unchecked Sendable {
   /// How many gateways are asked at once: as many as complete TLS within one second, which is also a possible round-trip time. When another
@@ -25,7 +25,7 @@ package final class InboundHub: @unchecked Sendable {
   private let siblings: Siblings?
   private let hop: String?
   private let framing: Link.Framing
-  private let board: (DeviceName, LinkAddress, HubPeer?) throws(HubRefusal) -> DialedBoard
+  private let board: (DeviceName, LinkAddress, HubPeer?) throws(HubRefusal) -> BoardGroup
   private let upstream: (DeviceName, LinkAddress, HubPeer?) throws(HubRefusal) -> HTTP2Upstream
   private let transport: any Transport
   private let bound: Mutex<LinkAddress>
@@ -52,7 +52,7 @@ package final class InboundHub: @unchecked Sendable {
   package init(
     _ link: Link, on eventLoop: any EventLoop, hop: String?, liveness: Liveness?, siblings: Siblings?,
     limit: Int = .max, mostCandidates: Int = usualCandidates, logger: Logger,
-    board: @escaping (DeviceName, LinkAddress, HubPeer?) throws(HubRefusal) -> DialedBoard,
+    board: @escaping (DeviceName, LinkAddress, HubPeer?) throws(HubRefusal) -> BoardGroup,
     upstream: @escaping (DeviceName, LinkAddress, HubPeer?) throws(HubRefusal) -> HTTP2Upstream
   ) {
     self.mostCandidates = mostCandidates
