@@ -35,7 +35,7 @@ final class GatewayRules: Sendable {
   /// The handlers for the connections of one event loop. They are made when the first link on that loop opens.
   ///
   /// `@unchecked Sendable`: used on that loop only.
-  private final class Place: @unchecked Sendable {
+  private final class LoopHandlers: @unchecked Sendable {
     let eventLoop: any EventLoop
     let current: CurrentHandler
     private var router: GatewayRouter
@@ -79,7 +79,7 @@ final class GatewayRules: Sendable {
 
   private struct State {
     var generation: Generation
-    var places: [ObjectIdentifier: Place] = [:]
+    var handlers: [ObjectIdentifier: LoopHandlers] = [:]
   }
 
   let hop: String
@@ -97,8 +97,8 @@ final class GatewayRules: Sendable {
 
   /// Returns the status of the origin from an event loop that has one; `nil` if no request has needed it yet.
   func originStatus() async -> UpstreamStatus? {
-    for place in state.withLock({ Array($0.places.values) }) {
-      if let status = try? await place.eventLoop.submit({ place.originStatus }).get() { return status }
+    for loop in state.withLock({ Array($0.handlers.values) }) {
+      if let status = try? await loop.eventLoop.submit({ loop.originStatus }).get() { return status }
     }
     return nil
   }
@@ -132,32 +132,32 @@ final class GatewayRules: Sendable {
   /// Returns the handler for connections of an event loop. Called on that loop.
   func handler(on eventLoop: any EventLoop) -> any ExchangeHandler {
     let key = ObjectIdentifier(eventLoop)
-    let place: Place = state.withLock { state in
-      if let place = state.places[key] { return place }
-      let place = Place(state.generation, hop: hop, on: eventLoop)
-      state.places[key] = place
-      return place
+    let handlers: LoopHandlers = state.withLock { state in
+      if let handlers = state.handlers[key] { return handlers }
+      let handlers = LoopHandlers(state.generation, hop: hop, on: eventLoop)
+      state.handlers[key] = handlers
+      return handlers
     }
-    return place.current
+    return handlers.current
   }
 
   /// Puts a configuration into force. Running exchanges continue under the old one.
   func replace(by next: Generation) async {
-    let (before, places) = state.withLock { state in
+    let (before, handlers) = state.withLock { state in
       defer { state.generation = next }
-      return (state.generation, Array(state.places.values))
+      return (state.generation, Array(state.handlers.values))
     }
-    for place in places {
+    for loop in handlers {
       // This fails only if the loop has ended, and then no client is served any more.
-      try? await place.eventLoop.submit { place.replace(by: next, hop: self.hop) }.get()
+      try? await loop.eventLoop.submit { loop.replace(by: next, hop: self.hop) }.get()
     }
     await before.configuration.interceptors.retire(except: next.configuration.interceptors)
   }
 
   func shutDown() async {
-    let (generation, places) = state.withLock { ($0.generation, Array($0.places.values)) }
+    let (generation, handlers) = state.withLock { ($0.generation, Array($0.handlers.values)) }
     for interceptor in generation.configuration.interceptors { await interceptor.shutDown() }
-    for place in places { try? await place.eventLoop.submit { place.shutDown() }.get() }
+    for loop in handlers { try? await loop.eventLoop.submit { loop.shutDown() }.get() }
     failures.finish()
   }
 }

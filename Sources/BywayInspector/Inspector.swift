@@ -7,7 +7,7 @@ import Synchronization
 /// An observer of exchanges, which keeps the last ones for the inspector's users. Safe on any thread.
 ///
 /// The process's ``MemoryBudget`` counts what it keeps. It keeps at most a quarter of the budget, and less when others need memory.
-package final class Inspector: ExchangeWatching, SpareStore {
+package final class Inspector: ExchangeObserverFactory, SpareStore {
   private struct State {
     var exchanges: InspectedExchanges
     /// The bytes that the budget counts.

@@ -11,8 +11,8 @@ import Synchronization
 /// The next hop is a Unix socket of this process. A request that arrives there continues with the interceptor after this one.
 /// Connections are opened by the first request. Safe on any thread.
 package final class Plugin: Interceptor {
-  /// The link of a plugin, and the place of its next hop.
-  package struct Place: Sendable {
+  /// The link of a plugin, and the address of its next hop.
+  package struct Endpoints: Sendable {
     let link: Link
     let next: Link
     var upgrades: [UpgradeProtocol]
@@ -33,7 +33,7 @@ package final class Plugin: Interceptor {
   }
 
   private struct State {
-    var service: Task<PluginService, any Error>?
+    var service: Task<PluginConnection, any Error>?
     var figures = PluginFigures()
     /// The time for its exchanges since it was removed from the configuration; `nil` before.
     var drain: Duration?
@@ -43,17 +43,17 @@ package final class Plugin: Interceptor {
   private static let keptBytes = 64 << 10
 
   package let settings: PluginSettings
-  private let place: Place
+  private let endpoints: Endpoints
   private let state = Mutex(State())
   private let log = Mutex(RecurrenceLog())
 
   package var scope: Scope { settings.scope }
 
-  package init(_ settings: PluginSettings, at place: Place) {
+  package init(_ settings: PluginSettings, at endpoints: Endpoints) {
     self.settings = settings
-    var place = place
-    place.logger[metadataKey: "plugin"] = "\(settings.name)"
-    self.place = place
+    var endpoints = endpoints
+    endpoints.logger[metadataKey: "plugin"] = "\(settings.name)"
+    self.endpoints = endpoints
   }
 
   package func intercept(_ request: Request, next: Next) async throws -> Response {
@@ -114,7 +114,7 @@ package final class Plugin: Interceptor {
   /// interceptor had the request meanwhile.
   private func enter(
     _ exchange: PluginExchange, on eventLoop: (any EventLoop)?
-  ) async throws -> (PluginService, PluginExchanges.Entry) {
+  ) async throws -> (PluginConnection, RunningExchanges.Entry) {
     while true {
       let (task, service, drain) = try await service(on: eventLoop)
       if let entry = service.exchanges.add(exchange) {
@@ -129,7 +129,7 @@ package final class Plugin: Interceptor {
 
   /// Returns the request for the plugin.
   private func prepared(
-    _ request: Request, _ exchange: PluginExchange, _ token: String, _ service: PluginService
+    _ request: Request, _ exchange: PluginExchange, _ token: String, _ service: PluginConnection
   ) -> Request {
     var sent = Request(request.head, body: request.body.paced(by: exchange), deadline: request.deadline)
     sent.onInformational = request.onInformational
@@ -178,7 +178,7 @@ package final class Plugin: Interceptor {
       level = .warning
       if repeated > 0 { facts["repeated"] = "\(repeated)" }
     }
-    place.logger.log(
+    endpoints.logger.log(
       level: level, bypasses ? "A request goes on without its plugin" : "A request fails because of its plugin",
       metadata: facts)
   }
@@ -191,19 +191,19 @@ package final class Plugin: Interceptor {
     do {
       try await service(on: nil).service.open()
     } catch {
-      place.logger.warning("A plugin cannot be started", metadata: ["reason": "\(BywayError(error).message)"])
+      endpoints.logger.warning("A plugin cannot be started", metadata: ["reason": "\(BywayError(error).message)"])
     }
   }
 
   /// - Returns: The service. If the plugin was removed before this service was started, also the time for its exchanges.
   private func service(
     on eventLoop: (any EventLoop)?
-  ) async throws -> (task: Task<PluginService, any Error>, service: PluginService, drain: Duration?) {
+  ) async throws -> (task: Task<PluginConnection, any Error>, service: PluginConnection, drain: Duration?) {
     let (task, drain) = state.withLock { state in
       if let task = state.service { return (task, Duration?.none) }
-      let started = Task { [place, settings] in
-        try await PluginService.start(
-          place, settings, on: eventLoop ?? MultiThreadedEventLoopGroup.singleton.any())
+      let started = Task { [endpoints, settings] in
+        try await PluginConnection.start(
+          endpoints, settings, on: eventLoop ?? MultiThreadedEventLoopGroup.singleton.any())
       }
       state.service = started
       return (started, state.drain)
@@ -217,7 +217,7 @@ package final class Plugin: Interceptor {
     }
   }
 
-  private func forget(_ task: Task<PluginService, any Error>) {
+  private func forget(_ task: Task<PluginConnection, any Error>) {
     state.withLock { if $0.service == task { $0.service = nil } }
   }
 
@@ -246,16 +246,16 @@ package final class Plugin: Interceptor {
   package var status: PluginStatus {
     get async {
       let (task, figures) = state.withLock { ($0.service, $0.figures) }
-      let link = place.link.address.publicName
+      let link = endpoints.link.address.publicName
       guard let service = try? await task?.value, let status = await service.status else {
         return PluginStatus(name: settings.name, link: link, state: .notStarted, figures: figures)
       }
       let programs = service.programs
       // Over HTTP/1.1, each concurrent request has a program of its own.
-      let restarts = place.link.framing == .http2 ? max(0, programs.starts - 1) : 0
+      let restarts = endpoints.link.framing == .http2 ? max(0, programs.starts - 1) : 0
       return PluginStatus(
         name: settings.name, link: link,
-        state: .init(status, isProgram: place.isProgram, start: programs.latestStart),
+        state: .init(status, isProgram: endpoints.isProgram, start: programs.latestStart),
         processIDs: programs.processIDs, restarts: restarts, running: service.exchanges.count, figures: figures)
     }
   }

@@ -8,7 +8,7 @@ import NIOCore
 import Synchronization
 
 /// The connections to a plugin, and the server at which it sends requests on.
-final class PluginService: Sendable {
+final class PluginConnection: Sendable {
   private enum Stopping {
     case awaited([AsyncStream<Void>.Continuation])
     case stopped
@@ -25,7 +25,7 @@ final class PluginService: Sendable {
   let executor: LoopExecutor
   /// The address of the next hop.
   let next: String
-  let exchanges: PluginExchanges
+  let exchanges: RunningExchanges
   let programs: StartedPrograms
   private let upstream: OwnedUpstream
   private let acceptor: Acceptor
@@ -33,51 +33,51 @@ final class PluginService: Sendable {
 
   /// Listens at the next hop. The plugin is dialed by the first request.
   static func start(
-    _ place: Plugin.Place, _ settings: PluginSettings, on eventLoop: any EventLoop
-  ) async throws -> PluginService {
-    let exchanges = PluginExchanges()
+    _ endpoints: Plugin.Endpoints, _ settings: PluginSettings, on eventLoop: any EventLoop
+  ) async throws -> PluginConnection {
+    let exchanges = RunningExchanges()
     let executor = LoopExecutor(eventLoop)
     let hop = Hop.pseudonym("plugin")
     let acceptor = try await Acceptor.start(
-      on: [place.next], group: eventLoop, limit: ConnectionLimit(connectionLimit), logger: place.logger
+      on: [endpoints.next], group: eventLoop, limit: ConnectionLimit(connectionLimit), logger: endpoints.logger
     ) { channel, _, logger in
       var configuration = ServerConfiguration(hop: hop, logger: logger)
       // It may pass on the marks of an upgrade, which the serving connection has made.
       configuration.trustsTargetForm = true
-      configuration.upgrades = UpgradeRules(allowing: place.upgrades)
+      configuration.upgrades = UpgradeRules(allowing: endpoints.upgrades)
       return try IngressConnection.start(
         on: channel,
         handler: AsyncExchangeHandler(on: executor, isLast: false) { try await exchanges.forward($0) },
         configuration: configuration)
     }
-    return PluginService(place, settings, exchanges, acceptor, executor)
+    return PluginConnection(endpoints, settings, exchanges, acceptor, executor)
   }
 
   private init(
-    _ place: Plugin.Place, _ settings: PluginSettings, _ exchanges: PluginExchanges, _ acceptor: Acceptor,
+    _ endpoints: Plugin.Endpoints, _ settings: PluginSettings, _ exchanges: RunningExchanges, _ acceptor: Acceptor,
     _ executor: LoopExecutor
   ) {
     self.exchanges = exchanges
     self.acceptor = acceptor
     self.executor = executor
-    next = acceptor.addresses.first?.place ?? place.next.address.place
+    next = acceptor.addresses.first?.place ?? endpoints.next.address.place
     programs = StartedPrograms(name: settings.name)
     let dialer = Dialer(
-      place.link, environment: ["BYWAY_NEXT": next], programs: programs, peer: .plugin(settings.name),
-      logger: place.logger)
-    let upstream = Self.upstream(place, settings, dialer, on: executor.eventLoop)
+      endpoints.link, environment: ["BYWAY_NEXT": next], programs: programs, peer: .plugin(settings.name),
+      logger: endpoints.logger)
+    let upstream = Self.upstream(endpoints, settings, dialer, on: executor.eventLoop)
     self.upstream = OwnedUpstream(upstream, on: executor.eventLoop)
     client = ExchangeClient(upstream, on: executor)
   }
 
   private static func upstream(
-    _ place: Plugin.Place, _ settings: PluginSettings, _ dialer: Dialer, on eventLoop: any EventLoop
+    _ endpoints: Plugin.Endpoints, _ settings: PluginSettings, _ dialer: Dialer, on eventLoop: any EventLoop
   ) -> any Upstream {
     // Half of the plugin's time is for its start.
     let patience = TimeAmount.nanoseconds(settings.timeout.nanoseconds / 2)
     // A program is started again until then. A server that is down is a failure at once, but may be slow to answer.
-    let isProgram = place.isProgram
-    switch place.link.framing {
+    let isProgram = endpoints.isProgram
+    switch endpoints.link.framing {
     case .http1:
       var configuration = HTTP1Upstream.Configuration.defaults
       configuration.repetition = .unprocessed
@@ -89,16 +89,16 @@ final class PluginService: Sendable {
       configuration.responseTimeout = .hours(24)
       configuration.bodyTimeout = nil
       return HTTP1Upstream(
-        dialer: dialer, on: eventLoop, hop: nil, configuration: configuration, logger: place.logger)
+        dialer: dialer, on: eventLoop, hop: nil, configuration: configuration, logger: endpoints.logger)
     case .http2:
       var configuration = HTTP2Upstream.Configuration.defaults
       configuration.repetition = .unprocessed
       configuration.isKeptOpen = settings.start == .now
       configuration.patience = isProgram ? patience : .zero
       configuration.connectTimeout = patience
-      configuration.farEnd = .gateway
+      configuration.serverKind = .gateway
       return HTTP2Upstream(
-        dialer: dialer, on: eventLoop, hop: nil, configuration: configuration, logger: place.logger)
+        dialer: dialer, on: eventLoop, hop: nil, configuration: configuration, logger: endpoints.logger)
     }
   }
 

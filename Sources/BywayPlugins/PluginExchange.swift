@@ -85,7 +85,7 @@ final class PluginExchange: Sendable {
       throw Self.explain(error, of: settings.name)
     }
     try state.withLock { state in
-      if state.isClosed { throw PluginExchanges.ended }
+      if state.isClosed { throw RunningExchanges.ended }
       state.hasForwarded = true
       state.beginWait()
     }

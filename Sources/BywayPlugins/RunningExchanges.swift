@@ -3,14 +3,14 @@ import HTTPTypes
 import Synchronization
 
 /// The running exchanges of a plugin, by their tokens. Safe on any thread.
-final class PluginExchanges: Sendable {
+final class RunningExchanges: Sendable {
   /// The place of an exchange in the table, which it leaves with the last reference.
   final class Entry: Sendable {
     let token: String
     let exchange: PluginExchange
-    private let table: PluginExchanges
+    private let table: RunningExchanges
 
-    fileprivate init(_ token: String, _ exchange: PluginExchange, _ table: PluginExchanges) {
+    fileprivate init(_ token: String, _ exchange: PluginExchange, _ table: RunningExchanges) {
       self.token = token
       self.exchange = exchange
       self.table = table

@@ -15,7 +15,7 @@ extension HostRules {
     }
     let isAbsolute = Self.targetForm.map { request.headerFields.contains($0) } ?? false
     return isAbsolute
-      ? .asNamed : .farEnd(isItsName: named.map { isOwn($0, isSecret: request.scheme == "https") } ?? false)
+      ? .asNamed : .origin(isNamedByUser: named.map { isOwn($0, isSecret: request.scheme == "https") } ?? false)
   }
 
   private static let targetForm = HTTPField.Name("byway-target-form")

@@ -7,7 +7,7 @@ import Testing
 @Suite("Data of sites that devices would share") struct SharedSiteDataTests {
   @Test("a cookie for several devices is restricted to its own, anywhere in a response") func cookies() throws {
     let siblings = Siblings(try DeviceHosts(suffixes: ["devices.example"]))
-    let rules = UpstreamRules(farEnd: .gateway, via: "2.0 hop", siblings: siblings)
+    let rules = UpstreamRules(serverKind: .gateway, via: "2.0 hop", siblings: siblings)
     let request: FieldSection = [":authority": "evil.devices.example:80"]
     let early: FieldSection = [":status": "103", "set-cookie": "a=1; Domain=devices.example; Path=/"]
     #expect(rules.cleaned(early, of: request).value(of: .setCookie) == "a=1; Path=/")
@@ -23,7 +23,7 @@ import Testing
   @Test("each of several cookies is restricted to the device that set it, in any position")
   func severalCookies() throws {
     let siblings = Siblings(try DeviceHosts(suffixes: ["devices.example"]))
-    let rules = UpstreamRules(farEnd: .gateway, via: nil, siblings: siblings)
+    let rules = UpstreamRules(serverKind: .gateway, via: nil, siblings: siblings)
     let shared = ["a=1; Domain=devices.example", "b=2; Domain=localhost"]
     for cookies in [shared + ["c=3"], [shared[0], "c=3", shared[1]], ["c=3"] + shared, shared] {
       var response: FieldSection = [":status": "200"]
@@ -43,7 +43,7 @@ import Testing
     ])
   func deletedCookies(_ site: String, _ kept: String) throws {
     let siblings = Siblings(try DeviceHosts(suffixes: ["devices.example"]))
-    let rules = UpstreamRules(farEnd: .gateway, via: nil, siblings: siblings)
+    let rules = UpstreamRules(serverKind: .gateway, via: nil, siblings: siblings)
     let response: FieldSection = ["clear-site-data": "\"cookies\", \"cache\""]
     #expect(rules.cleaned(response, of: [":authority": site]).value(of: .clearSiteData) == kept)
   }

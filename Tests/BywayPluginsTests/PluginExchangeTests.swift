@@ -46,11 +46,11 @@ import Testing
   func last() async throws {
     let next = Next([][...]) { _ in Response(status: .ok) }
     let request = try Request(url: "http://device/")
-    let exchanges = PluginExchanges()
-    func add() -> PluginExchanges.Entry? {
+    let exchanges = RunningExchanges()
+    func add() -> RunningExchanges.Entry? {
       exchanges.add(PluginExchange(request, next: next, PluginSettings(name: "busy")))
     }
-    var long: PluginExchanges.Entry? = add()
+    var long: RunningExchanges.Entry? = add()
     let end = Task {
       await exchanges.untilEmpty()
       return exchanges.count

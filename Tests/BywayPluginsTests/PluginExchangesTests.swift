@@ -7,10 +7,10 @@ import Testing
 
 /// The running exchanges of a plugin, and their tokens.
 @Suite("Running exchanges of a plugin", .timeLimit(.minutes(1))) struct PluginExchangesTests {
-  private let exchanges = PluginExchanges()
+  private let exchanges = RunningExchanges()
 
   /// Adds an exchange whose next hop answers with a text.
-  private func add(_ text: String = "") throws -> PluginExchanges.Entry {
+  private func add(_ text: String = "") throws -> RunningExchanges.Entry {
     let next = Next([][...]) { _ in Response(status: .ok, body: Body(text)) }
     let request = try Request(url: "http://device/")
     return try #require(exchanges.add(PluginExchange(request, next: next, PluginSettings(name: "busy"))))
@@ -30,7 +30,7 @@ import Testing
 
   @Test("each token continues its own exchange, and the end of one leaves the others")
   func tokens() async throws {
-    var first: PluginExchanges.Entry? = try add("first")
+    var first: RunningExchanges.Entry? = try add("first")
     let second = try add("second")
     let tokens = [try #require(first).token, second.token]
     for (token, text) in zip(tokens, ["first", "second"]) { #expect(try await answer(to: token) == text) }
@@ -58,13 +58,13 @@ import Testing
 
   @Test("the table closes when its last exchange has ended and not before, or at once, and takes no more exchanges")
   func closing() async throws {
-    var entry: PluginExchanges.Entry? = try add("first")
+    var entry: RunningExchanges.Entry? = try add("first")
     let token = try #require(entry).token
     let cancelled = Task { await exchanges.closeWhenEmpty() }
     cancelled.cancel()
     await cancelled.value
     #expect(!exchanges.close(onlyIfEmpty: true))
-    var second: PluginExchanges.Entry? = try add()
+    var second: RunningExchanges.Entry? = try add()
     let closed = Task { await exchanges.closeWhenEmpty() }
     withExtendedLifetime(second) {}
     second = nil
@@ -76,7 +76,7 @@ import Testing
     let exchange = PluginExchange(try Request(url: "http://device/"), next: next, PluginSettings(name: "busy"))
     #expect(exchanges.add(exchange) == nil && exchanges.count == 0 && exchanges.close(onlyIfEmpty: true))
     // Without a condition, running exchanges stay valid.
-    let others = PluginExchanges()
+    let others = RunningExchanges()
     let running = try #require(others.add(exchange))
     #expect(others.close() && others.add(exchange) == nil && others.count == 1 && others[running.token] != nil)
   }
@@ -84,7 +84,7 @@ import Testing
   @Test("the end of the last exchange ends all waits for it, and a cancelled wait ends by itself")
   func waiters() async throws {
     await exchanges.untilEmpty()
-    var entry: PluginExchanges.Entry? = try add()
+    var entry: RunningExchanges.Entry? = try add()
     let exchanges = exchanges
     let begun = RequestCount()
     let waits = (0..<3).map { _ in

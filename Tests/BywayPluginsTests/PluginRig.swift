@@ -46,7 +46,7 @@ final class PluginRig: Sendable {
       settings(&own)
       return Plugin(
         own,
-        at: Plugin.Place(
+        at: Plugin.Endpoints(
           link: try Self.transports.link(address),
           next: try Self.transports.link("unix:\(folder["\(hops)/next-\(index).sock"])?mode=0600"), upgrades: upgrades,
           logger: logger))

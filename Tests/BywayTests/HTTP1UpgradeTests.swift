@@ -290,7 +290,7 @@ import Testing
 
   @Test("at an HTTP/2 origin only a GET without content can be upgraded, if the origin supports extended CONNECT")
   func http2Origin() {
-    let origin = UpstreamRules(farEnd: .origin, via: "2.0 here")
+    let origin = UpstreamRules(serverKind: .origin, via: "2.0 here")
     var get = Self.post
     get.set(.upgradeMethod, "GET")
     #expect(origin.judgeUpgrade(get, isKnown: true)?.code == .unsupported)
@@ -306,7 +306,7 @@ import Testing
 
   @Test("a gateway receives the internal fields of an upgrade")
   func gateway() {
-    let gateway = UpstreamRules(farEnd: .gateway, via: "2.0 here")
+    let gateway = UpstreamRules(serverKind: .gateway, via: "2.0 here")
     #expect(gateway.judgeUpgrade(Self.post, isKnown: true) == nil)
     #expect(gateway.prepared(Self.post).contains(.upgradeMethod))
     #expect(gateway.prepared(Self.post).contains(.upgradeLength))
@@ -314,7 +314,7 @@ import Testing
 
   @Test("the internal mark is removed from any other response")
   func strayMark() {
-    let origin = UpstreamRules(farEnd: .origin, via: nil)
+    let origin = UpstreamRules(serverKind: .origin, via: nil)
     var head: FieldSection = [":status": "200", "byway-upgrade-status": "200"]
     #expect(origin.admit(&head, to: .get, isComplete: false) == nil)
     #expect(!head.contains(.upgradeStatus))

@@ -48,9 +48,9 @@ import Testing
     let head: FieldSection = [
       ":method": "GET", ":authority": "device", "host": "evil", "proxy-authorization": "Basic x", "accept": "*/*",
     ]
-    let asHop = UpstreamRules(farEnd: .origin, via: "2.0 hop").prepared(head)
+    let asHop = UpstreamRules(serverKind: .origin, via: "2.0 hop").prepared(head)
     #expect(asHop == [":method": "GET", ":authority": "device", "accept": "*/*"])
-    let asClient = UpstreamRules(farEnd: .gateway, via: nil).prepared(head)
+    let asClient = UpstreamRules(serverKind: .gateway, via: nil).prepared(head)
     #expect(asClient.contains(.proxyAuthorization) && !asClient.contains(.host))
   }
 
@@ -60,10 +60,10 @@ import Testing
     ])
     #expect(fields.lines.filter { $0.field == .via }.map(fields.value) == ["1.1 a, 1.0 b, 2.0 c, 2.0 hop"])
     var head: FieldSection = [":status": "200", "via": "1.1 origin"]
-    #expect(UpstreamRules(farEnd: .origin, via: "1.1 hop").admit(&head, to: [:], isComplete: true) == nil)
+    #expect(UpstreamRules(serverKind: .origin, via: "1.1 hop").admit(&head, to: [:], isComplete: true) == nil)
     #expect(head == [":status": "200", "via": "1.1 origin, 1.1 hop"])
     head.remove(.via)
-    #expect(UpstreamRules(farEnd: .origin, via: nil).admit(&head, to: [:], isComplete: false) == nil)
+    #expect(UpstreamRules(serverKind: .origin, via: nil).admit(&head, to: [:], isComplete: false) == nil)
     #expect(!head.contains(.via))
   }
 
@@ -75,26 +75,27 @@ import Testing
     ])
   func trailersOnly(_ type: String, _ isComplete: Bool, _ hasVia: Bool) {
     var head: FieldSection = [":status": "200", "content-type": type, "grpc-status": "12"]
-    #expect(UpstreamRules(farEnd: .gateway, via: "2.0 hop").admit(&head, to: [:], isComplete: isComplete) == nil)
+    #expect(UpstreamRules(serverKind: .gateway, via: "2.0 hop").admit(&head, to: [:], isComplete: isComplete) == nil)
     #expect(head.contains(.via) == hasVia)
   }
 
   @Test("Proxy-Status and Proxy-Authenticate are kept only if the peer is trusted") func farEnds() {
     let head: FieldSection = [":status": "503", "proxy-status": "byway-x; error=y", "proxy-authenticate": "Basic"]
-    for (farEnd, via, keeps) in [
-      (FarEnd.gateway, "2.0 hop", true), (.origin, "2.0 hop", false), (.proxy, "2.0 hop", false), (.proxy, nil, true),
+    for (serverKind, via, keeps) in [
+      (ServerKind.gateway, "2.0 hop", true), (.origin, "2.0 hop", false), (.proxy, "2.0 hop", false),
+      (.proxy, nil, true),
       (.origin, nil, false), (.gateway, nil, true),
-    ] as [(FarEnd, String?, Bool)] {
+    ] as [(ServerKind, String?, Bool)] {
       var head = head
-      #expect(UpstreamRules(farEnd: farEnd, via: via).admit(&head, to: [:], isComplete: false) == nil)
-      #expect(head.contains(.proxyStatus) == keeps, "\(farEnd) \(via ?? "-")")
+      #expect(UpstreamRules(serverKind: serverKind, via: via).admit(&head, to: [:], isComplete: false) == nil)
+      #expect(head.contains(.proxyStatus) == keeps, "\(serverKind) \(via ?? "-")")
       #expect(head.contains(.proxyAuthenticate) == (via == nil))
     }
     var login: FieldSection = [":status": "407", "proxy-authenticate": "Basic"]
     #expect(
-      UpstreamRules(farEnd: .gateway, via: "2.0 hop").admit(&login, to: [:], isComplete: false)?.code
+      UpstreamRules(serverKind: .gateway, via: "2.0 hop").admit(&login, to: [:], isComplete: false)?.code
         == .protocolViolation)
-    #expect(UpstreamRules(farEnd: .proxy, via: "1.1 hop").admit(&login, to: [:], isComplete: false) == nil)
+    #expect(UpstreamRules(serverKind: .proxy, via: "1.1 hop").admit(&login, to: [:], isComplete: false) == nil)
     #expect(login.contains(.proxyAuthenticate))
   }
 }

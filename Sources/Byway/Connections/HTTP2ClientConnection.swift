@@ -323,7 +323,7 @@ extension HTTP2ClientConnection: ConnectionOwner {
   }
 
   func explain(_ failure: HTTP2Failure) -> BywayError {
-    BywayError(failure, from: rules.farEnd)
+    BywayError(failure, from: rules.serverKind)
   }
 
   func connectionEnded(_ error: BywayError?) {

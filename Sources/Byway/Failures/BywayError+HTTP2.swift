@@ -2,7 +2,7 @@ package import BywayHTTP2Session
 
 extension BywayError {
   /// - Parameter server: the expected remote end; `nil` if it is a client.
-  package init(_ failure: HTTP2Failure, from server: FarEnd? = nil) {
+  package init(_ failure: HTTP2Failure, from server: ServerKind? = nil) {
     let code: Code =
       switch failure.kind {
       case .notHTTP2, .violation, .flooded: .protocolViolation

@@ -38,7 +38,7 @@ package enum UnexpectedPeer: Sendable, Hashable {
 
   /// Returns what to try.
   /// - Parameter server: the expected peer.
-  func advice(expecting server: FarEnd) -> String {
+  func advice(expecting server: ServerKind) -> String {
     switch (self, server) {
     case (.echo, _):
       "It echoes what is sent to it, or it dials too: start \"byway gateway\" there, or add open=listen to the link at one end."

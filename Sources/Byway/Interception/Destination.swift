@@ -9,8 +9,8 @@ package enum Destination: Sendable, Hashable {
   case asNamed
   /// This server.
   case server(scheme: String, authority: String)
-  /// The server at the remote end of the link. `isItsName`: whether its users know it by the request's name.
-  case farEnd(isItsName: Bool)
+  /// The origin behind the link. `isNamedByUser`: whether its users know it by the name in the request.
+  case origin(isNamedByUser: Bool)
   /// The device of that name, identified by its current links and by a value that differs for another device. Credentials are not sent to a
   /// device that has claimed its name.
   case device(DeviceName, links: [String], isClaimed: Bool)

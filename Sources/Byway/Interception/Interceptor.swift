@@ -66,7 +66,7 @@ public struct Next: Sendable {
   package let terminal: @Sendable (Request) async throws -> Response
   /// The end of the chain, for an interceptor that opens connections through it; `nil` if the end is a function.
   package let exchanges: ExchangeClient?
-  private let terminalDestination: @Sendable (HTTPRequest) -> Destination
+  private let destinationOfChain: @Sendable (HTTPRequest) -> Destination
 
   /// - Parameter destination: returns the destination of a request at the chain's end.
   package init(
@@ -84,12 +84,12 @@ public struct Next: Sendable {
 
   private init(
     _ interceptors: ArraySlice<any Interceptor>, _ exchanges: ExchangeClient?,
-    _ terminalDestination: @escaping @Sendable (HTTPRequest) -> Destination,
+    _ destinationOfChain: @escaping @Sendable (HTTPRequest) -> Destination,
     terminal: @escaping @Sendable (Request) async throws -> Response
   ) {
     self.interceptors = interceptors
     self.exchanges = exchanges
-    self.terminalDestination = terminalDestination
+    self.destinationOfChain = destinationOfChain
     self.terminal = terminal
   }
 
@@ -98,9 +98,9 @@ public struct Next: Sendable {
     for interceptor in interceptors where interceptor.scope.contains(request.head) {
       if let forwarder = interceptor as? any Forwarder { return forwarder.destination(of: request.head) }
     }
-    let destination = terminalDestination(request.head)
+    let destination = destinationOfChain(request.head)
     // A link has the target that its user chose. A URL from a response may lead back to the sender of that response.
-    if destination == .asNamed, exchanges != nil, request.isLedElsewhere { return .farEnd(isItsName: false) }
+    if destination == .asNamed, exchanges != nil, request.urlCameFromResponse { return .origin(isNamedByUser: false) }
     return destination
   }
 
@@ -114,7 +114,7 @@ public struct Next: Sendable {
       return try await terminal(request)
     }
     let rest = Next(
-      interceptors[interceptors.index(after: index)...], exchanges, terminalDestination, terminal: terminal)
+      interceptors[interceptors.index(after: index)...], exchanges, destinationOfChain, terminal: terminal)
     return try await interceptors[index].intercept(request, next: rest)
   }
 }

@@ -13,8 +13,8 @@ public struct Request: Sendable {
   /// Called with each informational response (RFC 9110 §15.2), for example 103, before the final one arrives. It runs on the link's event
   /// loop and must not block.
   public var onInformational: (@Sendable (HTTPResponse) -> Void)?
-  /// Whether its host comes from a response, and not from the sender.
-  package var isLedElsewhere = false
+  /// Whether its URL comes from a response, such as a redirect, and not from the sender.
+  package var urlCameFromResponse = false
   /// The user that sent it.
   package var user = RequestUser.anyone
   /// The client's connection that it arrived on.

@@ -73,7 +73,7 @@ private final class RecordReader: ExchangeReader {
 extension Sequence<any ExchangeObserver> {
   /// The readers of these observers, without those that only follow single exchanges.
   var readers: [any ExchangeReader] {
-    filter { !($0 is any ExchangeWatching) }.map { ($0 as? any ExchangeReader) ?? RecordReader($0) }
+    filter { !($0 is any ExchangeObserverFactory) }.map { ($0 as? any ExchangeReader) ?? RecordReader($0) }
   }
 }
 

@@ -7,7 +7,7 @@ package final class Observation: Sendable {
   let reader: (any ExchangeReader)?
   /// The observers among them that need more than the ends.
   let stepReader: (any ExchangeReader)?
-  let watcher: (any ExchangeWatching)?
+  let watcher: (any ExchangeObserverFactory)?
   private let arrival: ExchangeRecord.Arrival
   /// `nil` if no observer wants ids.
   private let traces: TraceSource?
@@ -32,7 +32,7 @@ package final class Observation: Sendable {
     let readers = observers.readers
     reader = readers.joined
     stepReader = readers.lazy.filter { !$0.readsOnlyEnds }.joined
-    watcher = observers.lazy.compactMap { $0 as? any ExchangeWatching }.first
+    watcher = observers.lazy.compactMap { $0 as? any ExchangeObserverFactory }.first
     self.arrival = arrival
     self.traces = observers.contains(where: \.wantsID) ? traces : nil
   }

@@ -23,8 +23,8 @@ package protocol SingleExchangeObserver: AnyObject {
   func ended(_ record: ExchangeRecord)
 }
 
-/// An observer that follows single exchanges in detail, and is notified of nothing else.
-package protocol ExchangeWatching: ExchangeObserver {
+/// An observer that makes observers of single exchanges, which get more details. It is notified of nothing else.
+package protocol ExchangeObserverFactory: ExchangeObserver {
   /// - Returns: the detailed observer of the exchange; `nil`: none.
   func observer(of exchange: ExchangeRecord) -> (any SingleExchangeObserver)?
 }

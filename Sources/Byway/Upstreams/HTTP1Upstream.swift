@@ -32,7 +32,7 @@ package final class HTTP1Upstream: Upstream, PooledUpstream {
     /// server. The client has sent a close frame before, which the server is about to answer; many servers, and most with TLS,
     /// answer nothing more on a half-closed connection.
     package var webSocketClosing = TimeAmount.seconds(10)
-    package var farEnd = FarEnd.origin
+    package var serverKind = ServerKind.origin
     /// ``UpstreamRules/siblings``
     package var siblings: (any SiblingRules)?
     package var repetition = RetryRules.Repetition.idempotent
@@ -49,7 +49,7 @@ package final class HTTP1Upstream: Upstream, PooledUpstream {
     var session: HTTP1ClientSession.Configuration {
       var session = HTTP1ClientSession.Configuration()
       session.http1 = http1
-      session.targetForm = farEnd == .proxy ? .absolute : .origin
+      session.targetForm = serverKind == .proxy ? .absolute : .origin
       session.idleTimeout = idleTimeout
       session.stallTimeout = responseTimeout
       session.bodyTimeout = bodyTimeout
@@ -95,7 +95,7 @@ package final class HTTP1Upstream: Upstream, PooledUpstream {
       name: self.links.name, responseOption: configuration.responseOption, session: configuration.session,
       readAhead: ReadAhead())
     rules = UpstreamRules(
-      farEnd: configuration.farEnd, via: hop.map { "1.1 \($0)" }, siblings: configuration.siblings)
+      serverKind: configuration.serverKind, via: hop.map { "1.1 \($0)" }, siblings: configuration.siblings)
     pool = ConnectionPool(
       .init(
         maximumConnections: configuration.maximumConnections, maximumWaiting: configuration.maximumWaiting,

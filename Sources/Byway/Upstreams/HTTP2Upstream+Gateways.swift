@@ -9,7 +9,7 @@ extension HTTP2Upstream.Configuration {
   ) -> Self {
     var configuration = Self.defaults
     configuration.patience = patience
-    configuration.farEnd = .gateway
+    configuration.serverKind = .gateway
     configuration.siblings = siblings
     configuration.http2 = HTTP2Configuration(liveness: liveness)
     return configuration

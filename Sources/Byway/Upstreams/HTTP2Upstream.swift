@@ -21,7 +21,7 @@ package final class HTTP2Upstream: Upstream, PooledUpstream {
     package var connectTimeout = TimeAmount.seconds(10)
     /// How many exchanges may wait for the connection.
     package var maximumWaiting = 1024
-    package var farEnd = FarEnd.origin
+    package var serverKind = ServerKind.origin
     /// ``UpstreamRules/siblings``
     package var siblings: (any SiblingRules)?
     package var repetition = RetryRules.Repetition.idempotent
@@ -78,7 +78,7 @@ package final class HTTP2Upstream: Upstream, PooledUpstream {
     self.eventLoop = eventLoop
     self.configuration = configuration
     rules = UpstreamRules(
-      farEnd: configuration.farEnd, via: hop.map { "2.0 \($0)" }, siblings: configuration.siblings)
+      serverKind: configuration.serverKind, via: hop.map { "2.0 \($0)" }, siblings: configuration.siblings)
     pool = ConnectionPool(
       .init(
         maximumWaiting: configuration.maximumWaiting, patience: configuration.patience,
@@ -178,7 +178,7 @@ package final class HTTP2Upstream: Upstream, PooledUpstream {
     return connection
   }
 
-  private func farEndChanged() {
+  private func peerChanged() {
     incarnation = .random(in: .min ... .max)
     if let current = pool.current { title = current.title }
   }
@@ -253,7 +253,7 @@ package final class HTTP2Upstream: Upstream, PooledUpstream {
   }
 
   func use(_ connection: HTTP2ClientConnection) {
-    farEndChanged()
+    peerChanged()
     openedAt = eventLoop.now
     links.taken(connection.link, at: openedAt)
     if !connection.isStarted { connection.start() }
@@ -316,7 +316,7 @@ extension HTTP2Upstream: HTTP2ClientConnection.Delegate {
   private func leaves(_ connection: HTTP2ClientConnection) {
     if pool.isOnTrial(connection) { return }
     let isCurrent = pool.current === connection
-    if isCurrent || sharing == .balanced { farEndChanged() }
+    if isCurrent || sharing == .balanced { peerChanged() }
     // Recorded before its end, and before its exchanges look for another link.
     if isCurrent, let failure = connection.failure { links.failing(connection.link, failure, at: eventLoop.now) }
   }

@@ -1,7 +1,7 @@
 import BywayHTTPWire
 
-/// The kind of remote end of an upstream.
-package enum FarEnd: Sendable, Hashable {
+/// The kind of server of an upstream.
+package enum ServerKind: Sendable, Hashable {
   /// A server, which answers for itself and not for other hops.
   case origin
   /// The other end of a link, which reports why it could not reach an origin.
@@ -12,7 +12,7 @@ package enum FarEnd: Sendable, Hashable {
 
 /// The checks and changes of all requests to an upstream and of all its responses.
 struct UpstreamRules: Sendable {
-  let farEnd: FarEnd
+  let serverKind: ServerKind
   /// The member that this hop adds to a response's `Via`; `nil` where it is the client.
   let via: String?
   /// `nil` where the remote end has no siblings.
@@ -25,7 +25,7 @@ struct UpstreamRules: Sendable {
     if head.contains(.authority) { head.remove(.host) }
     // Credentials for a proxy end at the first one, which is this hop (RFC 9110 §11.7.2).
     if via != nil { head.remove(.proxyAuthorization) }
-    if farEnd == .origin {
+    if serverKind == .origin {
       head.remove(.upgradeMethod)
       head.remove(.upgradeLength)
     }
@@ -40,7 +40,7 @@ struct UpstreamRules: Sendable {
     if !isKnown {
       return Self.unsupported("The far end speaks HTTP/2, and has not announced extended CONNECT (RFC 8441).")
     }
-    guard farEnd == .origin, head.contains(.upgradeMethod) else { return nil }
+    guard serverKind == .origin, head.contains(.upgradeMethod) else { return nil }
     let isGet = head.withValue(of: .upgradeMethod) { $0.elementsEqual("GET".utf8) } ?? true
     if isGet, !head.contains(.upgradeLength) { return nil }
     return Self.unsupported(
@@ -65,7 +65,7 @@ struct UpstreamRules: Sendable {
     guard let via else { return nil }
     if head.status == 407 {
       // Passed on, it would look like this proxy asking its users for a password (RFC 9110 §15.5.8).
-      guard farEnd == .proxy else {
+      guard serverKind == .proxy else {
         return BywayError(
           .protocolViolation, "The far end asks for a login with status 407, which only a proxy may use.")
       }
@@ -100,7 +100,7 @@ struct UpstreamRules: Sendable {
   /// Whether responses may come from an origin, which is not trusted. Where this is not a hop, a proxy only gets CONNECT requests, which
   /// hops alone answer.
   private var mayComeFromOrigin: Bool {
-    switch farEnd {
+    switch serverKind {
     case .origin: true
     case .proxy: via != nil
     case .gateway: false

@@ -24,7 +24,7 @@ struct RunningPlugins {
     self.folder = folder
     made += 1
     let next = try transports.link("unix:\(folder.path)/\(made).sock?mode=0600")
-    let plugin = Plugin(settings, at: Plugin.Place(link: link, next: next, upgrades: upgrades, logger: logger))
+    let plugin = Plugin(settings, at: Plugin.Endpoints(link: link, next: next, upgrades: upgrades, logger: logger))
     plugins.append((key, plugin))
     return plugin
   }

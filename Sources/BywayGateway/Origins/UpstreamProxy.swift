@@ -70,7 +70,7 @@ public struct UpstreamProxy: Sendable, CustomStringConvertible {
     on eventLoop: any EventLoop, hop: String?, configuration: HTTP1Upstream.Configuration
   ) -> HTTP1Upstream {
     var configuration = configuration
-    configuration.farEnd = .proxy
+    configuration.serverKind = .proxy
     let address = Origin.Address.tcp(host: host, port: port)
     let server = NamedServer(name: "the proxy \(self)", source: .upstreamProxy)
     let dialer = Dialer(name: server.name) { eventLoop, deadline in

@@ -11,8 +11,8 @@ struct LoginPlace: Hashable, Sendable {
   init?(_ request: HTTPRequest, at destination: Destination) {
     self.destination = destination
     switch destination {
-    case .asNamed, .farEnd(isItsName: true), .device(_, _, isClaimed: false): target = TargetURI(request)
-    case .farEnd(isItsName: false), .device(_, _, isClaimed: true): return nil
+    case .asNamed, .origin(isNamedByUser: true), .device(_, _, isClaimed: false): target = TargetURI(request)
+    case .origin(isNamedByUser: false), .device(_, _, isClaimed: true): return nil
     case .server(let scheme, let authority):
       target = TargetURI(scheme: scheme, authority: authority, path: request.path ?? "")
     }

@@ -14,7 +14,7 @@ struct CacheKey {
     let user = user.name.map { "user \(Hex.text($0.text.utf8)) " } ?? ""
     switch destination {
     case .asNamed: text = user + target.key
-    case .farEnd: text = "\(user)link \(link) \(target.key)"
+    case .origin: text = "\(user)link \(link) \(target.key)"
     case .device(_, let links, _): text = "\(user)link \(links.joined(separator: " ")) \(target.key)"
     case .server(let scheme, let authority): text = "\(user)\(scheme)://\(authority) \(target.key)"
     }

@@ -32,7 +32,7 @@ struct RedirectRule {
     next.head.go(to: target)
     var fields = request.head.headerFields
     if !isSameOrigin {
-      next.isLedElsewhere = true
+      next.urlCameFromResponse = true
       for name in Self.personal { fields[name] = nil }
     }
     if !keepsContent {

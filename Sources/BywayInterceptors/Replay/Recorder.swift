@@ -46,7 +46,7 @@ public struct Recorder: Interceptor {
     guard request.head.method != .connect, !request.head.headerFields.contains(.upgrade) else {
       return try await next(request)
     }
-    let recording = ExchangeRecording(
+    let recording = RecordingWriter(
       request.head, to: number.next(), in: folder, logger: logger, uptime: uptime)
     var request = request
     request.body = request.body.watched(by: BodyWatch { recording.request($0) })

@@ -6,7 +6,7 @@ import NIOPosix
 import Synchronization
 
 /// A recording of one exchange, in a file that gets its name when it is complete.
-final class ExchangeRecording: BodyRecorder {
+final class RecordingWriter: BodyRecorder {
   private struct State {
     var file: NewFile?
     /// The time of the last line.

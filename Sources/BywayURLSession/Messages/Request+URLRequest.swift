@@ -30,7 +30,7 @@ extension Request {
     var next = try Request(request, body: request.httpBody.map { Body(ByteBuffer(bytes: $0)) } ?? body)
     next.deadline = deadline
     next.onInformational = onInformational
-    next.isLedElsewhere = isLedElsewhere
+    next.urlCameFromResponse = urlCameFromResponse
     return next
   }
 }

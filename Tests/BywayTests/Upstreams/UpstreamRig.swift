@@ -156,7 +156,7 @@ final class UpstreamRig {
     try start(wire)
     wires.append(wire)
     let connection = HTTP2ClientConnection(
-      on: wire.near, name: "gateway", configuration: .defaults, rules: UpstreamRules(farEnd: .gateway, via: nil))
+      on: wire.near, name: "gateway", configuration: .defaults, rules: UpstreamRules(serverKind: .gateway, via: nil))
     connection.start()
     try run(for: .milliseconds(50))
     gateways?.adopt(connection)

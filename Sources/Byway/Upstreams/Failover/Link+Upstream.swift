@@ -82,7 +82,7 @@ private struct UpstreamLinks {
       configuration.patience = patience
       if hasConsoles { configuration.connectTimeout = Self.login }
       configuration.siblings = siblings
-      configuration.farEnd = .gateway
+      configuration.serverKind = .gateway
       // A slow line makes each request slow.
       if lines > 0 { configuration.queueing = .seconds(60) }
       configuration.http2 = HTTP2Configuration(liveness: liveness, hasOtherLinks: dialers.count > 1)
