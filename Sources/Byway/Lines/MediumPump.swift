@@ -146,7 +146,8 @@ struct MediumPump: ~Copyable {
         recover(from: .last)
       }
     } else if ready.revents & Int16(POLLERR) != 0 {
-      recover(from: .pending(on: medium.descriptor))
+      // A file has no pending error.
+      recover(from: (try? .pending(on: medium.descriptor)) ?? SystemError(code: EIO))
     } else if ready.revents & Int16(POLLHUP | POLLNVAL) != 0 {
       end("it was unplugged")
     }

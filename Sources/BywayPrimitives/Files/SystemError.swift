@@ -11,10 +11,11 @@ package struct SystemError: Error, Sendable, Hashable {
   /// The error of the last call on this thread.
   package static var last: SystemError { SystemError(code: errno) }
 
-  /// Returns the pending error of a socket (SO_ERROR), which reading it clears: 0 if there is none, EIO if this is no socket.
-  package static func pending(on descriptor: CInt) -> SystemError {
+  /// Returns the pending error of a socket (SO_ERROR), which reading it clears: 0 if there is none.
+  package static func pending(on descriptor: CInt) throws(SystemError) -> SystemError {
     var (code, size) = (CInt(0), socklen_t(MemoryLayout<CInt>.size))
-    return SystemError(code: getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0 ? code : EIO)
+    try check(getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size))
+    return SystemError(code: code)
   }
 
   /// - Parameter result: Negative if the call has failed.

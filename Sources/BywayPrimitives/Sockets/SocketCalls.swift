@@ -43,7 +43,7 @@ package struct SocketCalls: Sendable {
       return (try SystemError.check(accepted), address)
     },
     checkError: { (descriptor) throws(SystemError) in
-      let error = SystemError.pending(on: descriptor)
+      let error = try SystemError.pending(on: descriptor)
       if error.code != 0 { throw error }
     },
     control: { (descriptor, request, value) throws(SystemError) in
