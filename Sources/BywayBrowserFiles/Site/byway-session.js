@@ -1,4 +1,4 @@
-// What sessions of the line, and the exchanges on them, have in common with both versions of HTTP.
+// The common parts of sessions of the line and their exchanges, for both versions of HTTP.
 
 /** A session. It begins when it is made. A class adds `turn()`, which takes what has arrived, and sends what is owed. */
 export class LineSession {

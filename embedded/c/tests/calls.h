@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 (see LICENSE at the top of this repository) */
 
-/* What holds for each call of a service. A file that includes it has defined MUST, and includes pair.h. */
+/* Checks of each call of a service. A file that includes it has defined MUST, and includes pair.h. */
 #ifndef CALLS_H
 #define CALLS_H
 
