@@ -27,7 +27,6 @@ let simulated: [SwiftSetting] =
 
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
-let nioConcurrencyHelpers: Target.Dependency = .product(name: "NIOConcurrencyHelpers", package: "swift-nio")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
@@ -137,7 +136,7 @@ let package = Package(
     source(
       "BywayTLS",
       [
-        "Byway", "BywayHTTPWire", "BywayLibC", "BywayPrimitives", nioCore, nioPosix, nioSSL, nioTLS, httpTypes, logging,
+        "Byway", "BywayHTTPWire", "BywayLibC", "BywayPrimitives", nioCore, nioSSL, nioTLS, httpTypes, logging,
       ]),
 
     // The gateway and the proxy.
@@ -145,7 +144,7 @@ let package = Package(
       "BywayGateway",
       [
         "Byway", "BywayDevices", "BywayLibC", "BywayTLS", "BywayLineLayer", "BywayHTTPWire", "BywayPrimitives", nioCore,
-        nioPosix, nioConcurrencyHelpers, httpTypes, logging,
+        nioPosix, httpTypes, logging,
       ]),
     source(
       "BywayProxy",
@@ -213,7 +212,10 @@ let package = Package(
     .systemLibrary(name: "CBywaySSH2", pkgConfig: "libssh2", providers: [.apt(["libssh2-1-dev"])]),
     transport(
       "SSH", "SSHTransport",
-      ["Byway", "BywayLibC", "CBywaySSH2", "BywayPrimitives", nioCore, nioPosix, logging, crypto, cryptoExtras]),
+      [
+        "Byway", "BywayLibC", "BywayLineLayer", "CBywaySSH2", "BywayPrimitives", nioCore, nioPosix, logging, crypto,
+        cryptoExtras,
+      ]),
     transport("Loopback", "LoopbackTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, nioPosix]),
     transport("Descriptor", "DescriptorTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, nioPosix]),
     transport("VSock", "VSockTransport", ["Byway", "BywayLibC", "BywayPrimitives", nioCore, nioPosix]),
