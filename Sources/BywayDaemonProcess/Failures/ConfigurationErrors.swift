@@ -30,8 +30,8 @@ package struct ConfigurationErrors: Error {
 /// An error in an option, and the line that sets it.
 package struct OptionFlaw {
   /// `nil` if no line sets it.
-  let line: Int?
-  let failure: CommandFailure
+  package let line: Int?
+  package let failure: CommandFailure
 
   package init(line: Int?, failure: CommandFailure) {
     self.line = line
