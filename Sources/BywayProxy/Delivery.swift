@@ -121,7 +121,7 @@ struct Delivery {
     _ request: ExchangeHead, for proxyTarget: ProxyTarget, by terms: ProxyTerms, respondingTo sink: any ResponseSink
   ) throws(BywayError) -> any RequestSink {
     do {
-      let target = try Authority(request.fields.value(of: .authority) ?? "")
+      let target = try request.requiredAuthority()
       guard let slot = shared.tunnels.take(for: ClientKey(of: request)) else { throw Self.tooManyTunnels }
       let tunnel = TunnelServer(on: shared.eventLoop, in: slot, respondingTo: sink)
       try tunnel.begin(inside(target, "http", for: proxyTarget, from: request), tunnels(of: request, by: terms))

@@ -7,6 +7,7 @@ extension HostRules {
   /// The destination of a request. Absolute form asks the gateway for the server that it names. Every other request goes to a
   /// gateway's origin, which is known here by this proxy's names or its device's name, and by no others.
   func destination(of request: HTTPRequest, among devices: DeviceTable) -> Destination {
+    // An interceptor may have changed the request since its target was parsed.
     let named = request.authority.flatMap { try? Authority($0) }
     if let named, case .device(let name) = meaning(of: named) {
       // Interceptors run on this loop. A call from another thread gets a destination for which nothing is stored and no login applies.

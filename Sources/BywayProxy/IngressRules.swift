@@ -20,7 +20,7 @@ struct IngressRules: Sendable {
     let proxyTarget = try hosts.target(of: &request, port: port, isGuarded: namesCount)
     // A tunnel's page is known only inside it: ``TunnelPageGuard`` looks there.
     if !pagesCount || request.kind == .connect { return proxyTarget }
-    let scheme = request.fields.value(of: .scheme) ?? "http"
+    let scheme = request.schemeName
     try pages.admit(request.fields, to: request.authority.map { PageOrigin(scheme: scheme, $0) })
     return proxyTarget
   }

@@ -316,7 +316,7 @@ import Testing
   func strayMark() {
     let origin = UpstreamRules(serverKind: .origin, via: nil)
     var head: FieldSection = [":status": "200", "byway-upgrade-status": "200"]
-    #expect(origin.admit(&head, to: .get, isComplete: false) == nil)
+    #expect(origin.admit(&head, to: ExchangeHead(fields: .get, isComplete: true), isComplete: false) == nil)
     #expect(!head.contains(.upgradeStatus))
   }
 }

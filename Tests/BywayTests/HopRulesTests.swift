@@ -60,10 +60,14 @@ import Testing
     ])
     #expect(fields.lines.filter { $0.field == .via }.map(fields.value) == ["1.1 a, 1.0 b, 2.0 c, 2.0 hop"])
     var head: FieldSection = [":status": "200", "via": "1.1 origin"]
-    #expect(UpstreamRules(serverKind: .origin, via: "1.1 hop").admit(&head, to: [:], isComplete: true) == nil)
+    #expect(
+      UpstreamRules(serverKind: .origin, via: "1.1 hop").admit(
+        &head, to: ExchangeHead(fields: [:], isComplete: true), isComplete: true) == nil)
     #expect(head == [":status": "200", "via": "1.1 origin, 1.1 hop"])
     head.remove(.via)
-    #expect(UpstreamRules(serverKind: .origin, via: nil).admit(&head, to: [:], isComplete: false) == nil)
+    #expect(
+      UpstreamRules(serverKind: .origin, via: nil).admit(
+        &head, to: ExchangeHead(fields: [:], isComplete: true), isComplete: false) == nil)
     #expect(!head.contains(.via))
   }
 
@@ -75,7 +79,9 @@ import Testing
     ])
   func trailersOnly(_ type: String, _ isComplete: Bool, _ hasVia: Bool) {
     var head: FieldSection = [":status": "200", "content-type": type, "grpc-status": "12"]
-    #expect(UpstreamRules(serverKind: .gateway, via: "2.0 hop").admit(&head, to: [:], isComplete: isComplete) == nil)
+    #expect(
+      UpstreamRules(serverKind: .gateway, via: "2.0 hop").admit(
+        &head, to: ExchangeHead(fields: [:], isComplete: true), isComplete: isComplete) == nil)
     #expect(head.contains(.via) == hasVia)
   }
 
@@ -87,15 +93,20 @@ import Testing
       (.origin, nil, false), (.gateway, nil, true),
     ] as [(ServerKind, String?, Bool)] {
       var head = head
-      #expect(UpstreamRules(serverKind: serverKind, via: via).admit(&head, to: [:], isComplete: false) == nil)
+      #expect(
+        UpstreamRules(serverKind: serverKind, via: via).admit(
+          &head, to: ExchangeHead(fields: [:], isComplete: true), isComplete: false) == nil)
       #expect(head.contains(.proxyStatus) == keeps, "\(serverKind) \(via ?? "-")")
       #expect(head.contains(.proxyAuthenticate) == (via == nil))
     }
     var login: FieldSection = [":status": "407", "proxy-authenticate": "Basic"]
     #expect(
-      UpstreamRules(serverKind: .gateway, via: "2.0 hop").admit(&login, to: [:], isComplete: false)?.code
+      UpstreamRules(serverKind: .gateway, via: "2.0 hop").admit(
+        &login, to: ExchangeHead(fields: [:], isComplete: true), isComplete: false)?.code
         == .protocolViolation)
-    #expect(UpstreamRules(serverKind: .proxy, via: "1.1 hop").admit(&login, to: [:], isComplete: false) == nil)
+    #expect(
+      UpstreamRules(serverKind: .proxy, via: "1.1 hop").admit(
+        &login, to: ExchangeHead(fields: [:], isComplete: true), isComplete: false) == nil)
     #expect(login.contains(.proxyAuthenticate))
   }
 }

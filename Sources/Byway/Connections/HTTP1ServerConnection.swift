@@ -144,7 +144,8 @@ extension HTTP1ServerConnection: ConnectionOwner {
     }
     // An upgrade has changed the method.
     let kind = upgrade == nil ? head.kind : RequestKind(fields)
-    exchange.begin(fields, ParsedTarget(kind: kind, authority: authority), with: handler)
+    let target = ParsedTarget(kind: kind, scheme: RequestScheme(of: fields), authority: authority)
+    exchange.begin(fields, target, with: handler)
   }
 
   private func add(asked: FieldSection?, isComplete: Bool) -> ServedExchange {

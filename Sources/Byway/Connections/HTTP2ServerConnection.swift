@@ -179,7 +179,8 @@ extension HTTP2ServerConnection: ConnectionOwner {
     do throws(BywayError) {
       let authority = try RequestRules.admit(&fields, configuration, via: via)
       exchange.observe(&fields, .http2)
-      let target = ParsedTarget(kind: RequestKind(fields), authority: authority)
+      let target = ParsedTarget(
+        kind: RequestKind(fields), scheme: RequestScheme(of: fields), authority: authority)
       exchange.begin(fields, target, with: handler)
     } catch {
       exchange.observe(&fields, .http2)

@@ -1,22 +1,25 @@
 package import BywayHTTPWire
 package import NIOCore
 
-/// The properties of a request that take parsing: its kind, and its authority.
+/// The properties of a request that take parsing: its kind, its scheme, and its authority.
 package struct ParsedTarget: Sendable {
   package let kind: RequestKind
+  /// `nil` if the request has no scheme, as a CONNECT.
+  package fileprivate(set) var scheme: RequestScheme?
   /// `nil` if the request has no authority, or an invalid one.
   package let authority: AuthoritySpelling?
 
-  package init(kind: RequestKind, authority: AuthoritySpelling?) {
+  package init(kind: RequestKind, scheme: RequestScheme?, authority: AuthoritySpelling?) {
     self.kind = kind
+    self.scheme = scheme
     self.authority = authority
   }
 }
 
 /// A request's head, its target, and further information from its sender.
 ///
-/// The serving connection parses the target once; all handlers behind it read ``kind``, ``form``, ``scheme`` and ``authority``. The fields
-/// change only by functions of this type. A change of a field that the target depends on discards the parsed target, which is then parsed
+/// The serving connection parses the target once; all handlers behind it read ``kind``, ``scheme`` and ``authority``. The fields change only
+/// by functions of this type. A change of a field that the target depends on discards the parsed target, which is then parsed
 /// again when a handler reads it.
 package struct ExchangeHead {
   /// Including pseudo-header fields, without connection-specific fields except those that ask for an upgrade.
@@ -59,21 +62,38 @@ package struct ExchangeHead {
 extension ExchangeHead {
   package var kind: RequestKind { target?.kind ?? RequestKind(fields) }
 
-  /// The form in which a local client sent the target: docs/architecture.md describes the mark for the absolute form.
-  package var form: TargetForm {
-    if isAbsolute { return .absolute }
-    if kind == .connect { return .authority }
-    return fields.withValue(of: .path) { $0.equals("*") } ?? false ? .asterisk : .origin
-  }
-
-  /// Whether the target is an absolute URL, which asks a proxy for any server.
+  /// Whether a local client sent the target as an absolute URL, which asks a proxy for any server. docs/architecture.md describes the
+  /// mark.
   package var isAbsolute: Bool { fields.contains(.targetForm) }
 
   /// `nil` if the request has no scheme, as a CONNECT.
-  package var scheme: RequestScheme? { fields.withValue(of: .scheme) { RequestScheme($0) } }
+  package var scheme: RequestScheme? {
+    if let target { return target.scheme }
+    return RequestScheme(of: fields)
+  }
+
+  /// The name of the scheme in lower case; `http` if the request has none.
+  package var schemeName: String {
+    switch scheme {
+    case .http, nil: "http"
+    case .https: "https"
+    case .other: fields.value(of: .scheme)?.lowercased() ?? ""
+    }
+  }
 
   /// The host and port that the request names; `nil` if it names none, or an invalid one.
   package var authority: Authority? { withAuthority { Authority($0, in: $1) } }
+
+  /// Returns the host and port that the request must name.
+  /// - Throws: `invalidRequest` if it names none, or an invalid one. A server's connection has refused an invalid one already; a request of
+  ///   this process itself may have one.
+  package func requiredAuthority() throws(BywayError) -> Authority {
+    if let authority { return authority }
+    let text = fields.value(of: .authority) ?? ""
+    do throws(AuthorityFlaw) { return try Authority(text) } catch {
+      throw BywayError(.invalidRequest, place: text, error)
+    }
+  }
 
   /// Passes the parsed authority and its text to a closure, without a copy of the name.
   package func withAuthority<Result>(_ body: (AuthoritySpelling, UnsafeRawBufferPointer) -> Result) -> Result? {
@@ -91,18 +111,18 @@ extension ExchangeHead {
 extension ExchangeHead {
   /// Replaces all lines of that field with one.
   package mutating func set(_ field: KnownField, _ value: String) {
-    willChange(field)
     fields.set(field, value)
+    didChange(field)
   }
 
   package mutating func append(_ field: KnownField, _ value: String) {
-    willChange(field)
     fields.append(field, value)
+    didChange(field)
   }
 
   package mutating func remove(_ field: KnownField) {
-    willChange(field)
     fields.remove(field)
+    didChange(field)
   }
 
   /// Changes any fields. Whatever they are, the target is parsed again when a handler reads it.
@@ -111,9 +131,10 @@ extension ExchangeHead {
     return change(&fields)
   }
 
-  private mutating func willChange(_ field: KnownField) {
+  private mutating func didChange(_ field: KnownField) {
     switch field {
     case .method, .protocol, .authority: discardTarget()
+    case .scheme: target?.scheme = RequestScheme(of: fields)
     default: break
     }
   }

@@ -185,7 +185,7 @@ package final class HTTP2Upstream: Upstream, PooledUpstream {
 
   // MARK: For exchanges
 
-  func admit(_ response: inout FieldSection, to request: FieldSection, isComplete: Bool) -> BywayError? {
+  func admit(_ response: inout FieldSection, to request: ExchangeHead, isComplete: Bool) -> BywayError? {
     rules.admit(&response, to: request, isComplete: isComplete)
   }
 

@@ -9,7 +9,7 @@ protocol ExchangeUpstream: AnyObject {
   var eventLoop: any EventLoop { get }
   var rules: UpstreamRules { get }
   /// Applies its rules to a response, without a copy of the rules.
-  func admit(_ response: inout FieldSection, to request: FieldSection, isComplete: Bool) -> BywayError?
+  func admit(_ response: inout FieldSection, to request: ExchangeHead, isComplete: Bool) -> BywayError?
   /// Puts an exchange on a connection, or lets it wait for one.
   func start(_ exchange: UpstreamExchange, at now: NIODeadline)
   /// Removes an exchange from the waiting queue.
@@ -211,7 +211,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   }
 
   func informational(_ fields: FieldSection) {
-    sink?.informational(upstream.rules.cleaned(fields, of: head.fields))
+    sink?.informational(upstream.rules.cleaned(fields, of: head))
   }
 
   func responseBegan(_ fields: consuming FieldSection, isComplete: Bool) {
@@ -219,7 +219,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
     head.observed?.answered(fields)
     request.responseBegan()
     if !isComplete, isTunnel { lastTraffic = upstream.eventLoop.now }
-    if let rejection = upstream.admit(&fields, to: head.fields, isComplete: isComplete) {
+    if let rejection = upstream.admit(&fields, to: head, isComplete: isComplete) {
       let sink = sink
       cancel(rejection)
       sink?.fail(rejection)
@@ -237,7 +237,7 @@ final class UpstreamExchange: RequestSink, WaitingExchange {
   }
 
   func responseEnded(trailers: FieldSection?) {
-    sink?.finish(trailers: trailers.map { upstream.rules.cleaned($0, of: head.fields) })
+    sink?.finish(trailers: trailers.map { upstream.rules.cleaned($0, of: head) })
     ended()
   }
 

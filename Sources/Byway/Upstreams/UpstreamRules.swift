@@ -56,10 +56,10 @@ struct UpstreamRules: Sendable {
   ///   - request: the request that it answers.
   ///   - isComplete: whether the response ends with its head.
   /// - Returns: why the response must not be passed on, or `nil`.
-  func admit(_ head: inout FieldSection, to request: FieldSection, isComplete: Bool) -> BywayError? {
+  func admit(_ head: inout FieldSection, to request: ExchangeHead, isComplete: Bool) -> BywayError? {
     if mayComeFromOrigin {
       ProxyStatus.removeOurs(from: &head)
-      if !request.contains(.protocol) { head.remove(.upgradeStatus) }
+      if !request.fields.contains(.protocol) { head.remove(.upgradeStatus) }
     }
     siblings?.keepApart(&head, of: request)
     guard let via else { return nil }
@@ -88,7 +88,7 @@ struct UpstreamRules: Sendable {
 
   /// Cleans the other field sections of a response: informational heads and trailers.
   /// - Parameter request: the request that they answer.
-  func cleaned(_ fields: FieldSection, of request: FieldSection) -> FieldSection {
+  func cleaned(_ fields: FieldSection, of request: ExchangeHead) -> FieldSection {
     var fields = fields
     siblings?.keepApart(&fields, of: request)
     guard fields.contains(.proxyStatus) || fields.contains(.proxyAuthenticate) else { return fields }

@@ -1,11 +1,12 @@
+import Byway
 import BywayHTTPWire
 
 // Browsers keep cookies for a whole domain, not for one of its hosts. The hosts of devices share none.
 extension DeviceHosts {
   /// Removes from a response's fields what would affect other devices than its sender.
-  func keepApart(_ fields: inout FieldSection, of request: FieldSection) {
+  func keepApart(_ fields: inout FieldSection, of request: ExchangeHead) {
     guard fields.contains(.setCookie) || fields.contains(.clearSiteData) else { return }
-    let host = request.withValue(of: .authority) { try? Authority($0).host } ?? nil
+    let host = request.authority?.host
     if fields.contains(.setCookie) { separateCookies(in: &fields, of: host) }
     if fields.contains(.clearSiteData), host.map(isAmongSiblings) ?? true { keepCookies(in: &fields) }
   }

@@ -1,4 +1,4 @@
-import Byway
+package import Byway
 package import BywayHTTPWire
 
 /// The hosts of all devices of one table, at present. They change with the configuration, while links stay open; cookies are kept apart by
@@ -13,7 +13,7 @@ package final class Siblings: SiblingRules, @unchecked Sendable {
     self.hosts = hosts
   }
 
-  package func keepApart(_ fields: inout FieldSection, of request: FieldSection) {
+  package func keepApart(_ fields: inout FieldSection, of request: ExchangeHead) {
     hosts?.keepApart(&fields, of: request)
   }
 }

@@ -18,7 +18,7 @@ struct SiteName: Sendable, Hashable {
   /// - Returns: `nil` if the request has no authority.
   init?(of request: borrowing ExchangeHead) {
     guard let authority = request.authority else { return nil }
-    self.init(scheme: request.fields.value(of: .scheme)?.lowercased() ?? "http", authority)
+    self.init(scheme: request.schemeName, authority)
   }
 
   /// Finds the end of this name at the beginning of a URL (RFC 3986 §4.1), or of a reference that leaves out the scheme (§4.2).

@@ -102,9 +102,8 @@ final class GatewayRouter: ExchangeHandler {
   /// Adds `Forwarded` (RFC 7239). The client on a link has no address, so it is `unknown`.
   private func addForwarded(to request: inout ExchangeHead) {
     let host = request.fields.value(of: .authority) ?? request.fields.value(of: .host) ?? ""
-    let scheme = request.fields.value(of: .scheme) ?? "http"
     let quoted = host.replacing("\\", with: "").replacing("\"", with: "")
-    request.append(.forwarded, "for=unknown;host=\"\(quoted)\";proto=\(scheme)")
+    request.append(.forwarded, "for=unknown;host=\"\(quoted)\";proto=\(request.schemeName)")
   }
 
   private static func handler(

@@ -38,7 +38,7 @@ struct RoutingRules: Sendable {
   }
 
   func target(of request: borrowing ExchangeHead) throws(BywayError) -> Target {
-    if request.kind == .connect { return try tunnel(to: named(by: request), of: request) }
+    if request.kind == .connect { return try tunnel(to: request.requiredAuthority(), of: request) }
 
     // The usual case: no rule can send the request elsewhere.
     let isForwarding = request.isAbsolute
@@ -51,12 +51,12 @@ struct RoutingRules: Sendable {
     case .other:
       // A custom scheme may lead to the origin over a link; other servers are reached by http and https only (RFC 9110 §7.4).
       if !isForwarding { return .origin }
-      let text = request.fields.value(of: .scheme)?.lowercased() ?? ""
       throw BywayError(
-        .invalidRequest, "Only http and https are served here, but the URL begins with \(text): write http://.",
+        .invalidRequest,
+        "Only http and https are served here, but the URL begins with \(request.schemeName): write http://.",
         processing: .none)
     }
-    let named = try named(by: request)
+    let named = try request.requiredAuthority()
     let port = named.port ?? (scheme == .https ? 443 : 80)
     if let origin, origin == Authority(named.host, port: port) { return .origin }
     let isAllowed = allowed.contains { $0.permits(named.host, port: port) && (isForwarding || $0.isExact) }
@@ -75,15 +75,6 @@ struct RoutingRules: Sendable {
       throw forbidden(named)
     }
     return .tunnel(host: named.host, port: port)
-  }
-
-  private func named(by request: borrowing ExchangeHead) throws(BywayError) -> Authority {
-    if let authority = request.authority { return authority }
-    // A server's connection has refused an invalid authority already. A request of this process itself may have one.
-    let text = request.fields.value(of: .authority) ?? ""
-    do throws(AuthorityFlaw) { return try Authority(text) } catch {
-      throw BywayError(.invalidRequest, place: text, error)
-    }
   }
 
   private func forbidden(_ target: Authority) -> BywayError {

@@ -94,7 +94,8 @@ struct MessageFacts: Sendable {
     }
   }
 
-  /// Records the Host, which must be unique and plausible. Otherwise two hops may see different hosts (RFC 9112 §3.2).
+  /// Records the Host, which must be unique and plausible. Otherwise two hops may see different hosts (RFC 9112 §3.2). The result is not
+  /// kept: the rules for both HTTP versions parse the fields that a session passes on, in one place.
   mutating func noteHost(_ value: UnsafeRawBufferPointer) throws(HTTP1Failure) {
     if hasHost { throw .malformed("The request has two Host fields.") }
     do throws(AuthorityFlaw) { _ = try AuthoritySpelling(value) } catch {

@@ -13,16 +13,16 @@ import Testing
   struct Case: CustomTestStringConvertible, Sendable {
     let text: String
     let kind: RequestKind
-    let form: TargetForm
+    let isAbsolute: Bool
     let scheme: RequestScheme?
     let authority: String?
 
     init(
-      _ text: String, _ kind: RequestKind, _ form: TargetForm, _ scheme: RequestScheme?, _ authority: String?
+      _ text: String, _ kind: RequestKind, _ scheme: RequestScheme?, _ authority: String?, isAbsolute: Bool = false
     ) {
       self.text = text
       self.kind = kind
-      self.form = form
+      self.isAbsolute = isAbsolute
       self.scheme = scheme
       self.authority = authority
     }
@@ -65,7 +65,7 @@ import Testing
 
   private func check(_ head: ExchangeHead, _ expected: Case) {
     #expect(head.kind == expected.kind)
-    #expect(head.form == expected.form)
+    #expect(head.isAbsolute == expected.isAbsolute)
     #expect(head.scheme == expected.scheme)
     #expect(head.authority?.description == expected.authority)
     expectFresh(head)
@@ -75,62 +75,60 @@ import Testing
   private func expectFresh(_ head: ExchangeHead) {
     let parsed = ExchangeHead(fields: head.fields, isComplete: head.isComplete)
     #expect(head.kind == parsed.kind)
-    #expect(head.form == parsed.form)
+    #expect(head.isAbsolute == parsed.isAbsolute)
     #expect(head.scheme == parsed.scheme)
     #expect(head.authority == parsed.authority)
   }
 
   @Test(
-    "a server of HTTP/1.1 passes on kind, form, scheme and authority of each form of target",
+    "a server of HTTP/1.1 passes on kind, scheme and authority of each form of target",
     arguments: [
-      Case("GET /a HTTP/1.1\r\nHost: Device.:80\r\n", .ordinary, .origin, .http, "device:80"),
-      Case("HEAD / HTTP/1.1\r\nHost: [0::1]\r\n", .head, .origin, .http, "[::1]"),
-      Case("GET / HTTP/1.0\r\n", .ordinary, .origin, .http, nil),
-      Case("GET HTTPS://a.b:8/x HTTP/1.1\r\nHost: other\r\n", .ordinary, .absolute, .https, "a.b:8"),
-      Case("GET ftp://a/ HTTP/1.1\r\nHost: a\r\n", .ordinary, .absolute, .other, "a"),
-      Case("OPTIONS http://a HTTP/1.1\r\nHost: a\r\n", .ordinary, .absolute, .http, "a"),
-      Case("OPTIONS * HTTP/1.1\r\nHost: a\r\n", .ordinary, .asterisk, .http, "a"),
-      Case("CONNECT A:443 HTTP/1.1\r\nHost: b\r\n", .connect, .authority, nil, "a:443"),
+      Case("GET /a HTTP/1.1\r\nHost: Device.:80\r\n", .ordinary, .http, "device:80"),
+      Case("HEAD / HTTP/1.1\r\nHost: [0::1]\r\n", .head, .http, "[::1]"),
+      Case("GET / HTTP/1.0\r\n", .ordinary, .http, nil),
+      Case("GET HTTPS://a.b:8/x HTTP/1.1\r\nHost: other\r\n", .ordinary, .https, "a.b:8", isAbsolute: true),
+      Case("GET ftp://a/ HTTP/1.1\r\nHost: a\r\n", .ordinary, .other, "a", isAbsolute: true),
+      Case("OPTIONS http://a HTTP/1.1\r\nHost: a\r\n", .ordinary, .http, "a", isAbsolute: true),
+      Case("OPTIONS * HTTP/1.1\r\nHost: a\r\n", .ordinary, .http, "a"),
+      Case("CONNECT A:443 HTTP/1.1\r\nHost: b\r\n", .connect, nil, "a:443"),
       Case(
         "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: WebSocket\r\n"
-          + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n", .webSocket, .origin, .http,
-        "a"),
+          + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n", .webSocket, .http, "a"),
       Case(
         "GET http://a/ HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
-          + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n", .webSocket, .absolute,
-        .http,
-        "a"),
+          + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n", .webSocket, .http, "a",
+        isAbsolute: true),
       Case(
-        "POST / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: tcp\r\nContent-Length: 0\r\n", .upgrade, .origin,
-        .http, "a"),
-      Case("GET / HTTP/1.1\r\nHost: a\r\nUpgrade: tcp\r\n", .ordinary, .origin, .http, "a"),
-      Case("connect / HTTP/1.1\r\nHost: a\r\n", .ordinary, .origin, .http, "a"),
+        "POST / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: tcp\r\nContent-Length: 0\r\n", .upgrade, .http,
+        "a"),
+      Case("GET / HTTP/1.1\r\nHost: a\r\nUpgrade: tcp\r\n", .ordinary, .http, "a"),
+      Case("connect / HTTP/1.1\r\nHost: a\r\n", .ordinary, .http, "a"),
     ])
   func http1(_ expected: Case) throws {
     check(try #require(try serve(expected.text + "\r\n")), expected)
     _ = try channel.finish(acceptAlreadyClosed: true)
   }
 
-  @Test("a server of HTTP/2 passes on kind, form, scheme and authority of each kind of request")
+  @Test("a server of HTTP/2 passes on kind, scheme and authority of each kind of request")
   func http2() throws {
     let requests: [(KeyValuePairs<String, String>, Case)] = [
       (
         [":method": "GET", ":scheme": "http", ":authority": "Device.:80", ":path": "/"],
-        Case("", .ordinary, .origin, .http, "device:80")
+        Case("", .ordinary, .http, "device:80")
       ),
-      ([":method": "HEAD", ":scheme": "x", ":path": "/", "host": "a"], Case("", .head, .origin, .other, "a")),
+      ([":method": "HEAD", ":scheme": "x", ":path": "/", "host": "a"], Case("", .head, .other, "a")),
       (
         [":method": "OPTIONS", ":scheme": "https", ":authority": "a", ":path": "*"],
-        Case("", .ordinary, .asterisk, .https, "a")
+        Case("", .ordinary, .https, "a")
       ),
-      ([":method": "CONNECT", ":authority": "[::1]:5"], Case("", .connect, .authority, nil, "[::1]:5")),
+      ([":method": "CONNECT", ":authority": "[::1]:5"], Case("", .connect, nil, "[::1]:5")),
       (
         [":method": "CONNECT", ":protocol": "WebSocket", ":scheme": "http", ":authority": "a", ":path": "/"],
-        Case("", .webSocket, .origin, .http, "a")
+        Case("", .webSocket, .http, "a")
       ),
       (
         [":method": "CONNECT", ":protocol": "tcp", ":scheme": "http", ":authority": "a", ":path": "/"],
-        Case("", .upgrade, .origin, .http, "a")
+        Case("", .upgrade, .http, "a")
       ),
     ]
     for (fields, expected) in requests {
@@ -200,12 +198,12 @@ import Testing
     var head = try served()
     head.set(.scheme, "https")
     head.remove(.targetForm)
-    #expect(head.scheme == .https && head.form == .origin && head.authority?.description == "first")
+    #expect(head.scheme == .https && !head.isAbsolute && head.authority?.description == "first")
     #expect(head.device != nil)
     head.set(.method, "CONNECT")
-    #expect(head.kind == .connect && head.form == .authority && head.device == nil)
+    #expect(head.kind == .connect && head.device == nil)
     head.append(.protocol, "websocket")
-    #expect(head.kind == .webSocket && head.form == .origin)
+    #expect(head.kind == .webSocket)
     head.set(.protocol, "tcp")
     #expect(head.kind == .upgrade)
     head.set(.method, "HEAD")
@@ -221,9 +219,31 @@ import Testing
       fields.append(.method, "CONNECT")
       fields.append(.authority, "second:1")
     }
-    #expect(head.kind == .connect && head.form == .authority && head.scheme == nil)
+    #expect(head.kind == .connect && head.scheme == nil)
     #expect(head.authority?.description == "second:1" && head.device == nil)
     expectFresh(head)
+  }
+
+  @Test(
+    "the name of a scheme is in lower case, http if there is none, and the client's own if it is custom",
+    arguments: [("http", "http"), ("HTTPS", "https"), ("Coap", "coap"), (nil, "http")] as [(String?, String)])
+  func schemeNames(_ sent: String?, _ name: String) throws {
+    var fields: FieldSection = [":method": "GET", ":authority": "a", ":path": "/"]
+    if let sent { fields.append(.scheme, sent) }
+    #expect(ExchangeHead(fields: fields, isComplete: true).schemeName == name)
+    var head = try served()
+    head.remove(.scheme)
+    if let sent { head.set(.scheme, sent) }
+    #expect(head.schemeName == name && head.device != nil)
+  }
+
+  @Test("a request without the authority that its handler needs is refused with its text", arguments: ["a b", ""])
+  func missingAuthority(_ text: String) throws {
+    var head = try served()
+    #expect(try head.requiredAuthority().description == "first")
+    head.set(.authority, text)
+    let error = #expect(throws: BywayError.self) { try head.requiredAuthority() }
+    #expect(error?.code == .invalidRequest && error?.message.contains("\"\(text)\"") == true)
   }
 
   @Test("a copy of a request keeps its target when the original changes")
@@ -240,7 +260,8 @@ import Testing
     let changes: [(inout ExchangeHead) -> Void] = [
       { $0.set(.authority, "b:1") }, { $0.remove(.authority) }, { $0.append(.authority, "c") },
       { $0.set(.method, "CONNECT") }, { $0.set(.method, "HEAD") }, { $0.set(.protocol, "websocket") },
-      { $0.remove(.protocol) }, { $0.append(.targetForm, "absolute") }, { $0.set(.path, "*") },
+      { $0.remove(.protocol) }, { $0.append(.targetForm, "absolute") }, { $0.set(.scheme, "HTTPS") },
+      { $0.append(.scheme, "http") }, { $0.remove(.scheme) },
       { head in head.edit { $0.set(.authority, "d") } },
     ]
     let first = try served()
