@@ -9,7 +9,7 @@ enum KeptRecording {
   static func of(_ inspected: InspectedExchange, _ view: InspectedExchangeView) -> ByteBuffer? {
     let (asked, given) = (inspected.requestBody, inspected.responseBody)
     var exchange = view.traced(inspected)
-    guard !inspected.isRunning, exchange.request.method != .connect, !exchange.request.headerFields.contains(.upgrade),
+    guard !inspected.isRunning, !exchange.request.kind.asksForTunnel,
       inspected.failure != nil || exchange.response != nil,
       asked.kept.readableBytes == asked.count, given.kept.readableBytes == given.count
     else { return nil }

@@ -59,7 +59,7 @@ struct ResendChanges {
   /// - Throws: `BywayError` if the changes give no valid request, or the body was not kept.
   func request(from inspected: InspectedExchange) throws -> Request {
     guard var head = HTTPRequest(inspected.record.head) else { throw Self.wrong("its head is not a valid request") }
-    guard head.method != .connect else { throw Self.wrong("a tunnel cannot be sent again") }
+    guard !head.kind.asksForTunnel else { throw Self.wrong("a tunnel cannot be sent again") }
     try Self.explained { try self.head.apply(to: &head, isFixed: { _ in false }) }
     // Fields of the original connection and exchange.
     for name in ConnectionFields.names.union(["via", "traceparent", "tracestate", "host"]) {

@@ -32,7 +32,7 @@ public struct Canonicalize: Interceptor {
     let scheme = request.scheme?.lowercased()
     if request.scheme != scheme { request.scheme = scheme }
     // A tunnel's target is a host and a port, always both (RFC 9110 §9.3.6).
-    let isTunnel = request.method == .connect && request.extendedConnectProtocol == nil
+    let isTunnel = request.kind == .connect
     let authority = request.authority.map { CanonicalURI.authority($0, scheme: isTunnel ? nil : scheme) }
     if request.authority != authority { request.authority = authority }
     let path = isTunnel ? request.path : CanonicalURI.path(request.path ?? "")

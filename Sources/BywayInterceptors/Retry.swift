@@ -53,6 +53,6 @@ public struct Retry: Interceptor {
   }
 
   private func mayRepeat(_ request: Request, after error: BywayError) -> Bool {
-    request.head.method != .connect && request.body.isReplayable && RetryRules.permit(error, request: request.head)
+    !request.head.kind.asksForTunnel && request.body.isReplayable && RetryRules.permit(error, request: request.head)
   }
 }

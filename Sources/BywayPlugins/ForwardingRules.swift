@@ -66,8 +66,7 @@ struct ForwardingRules: Sendable {
 
   /// A tunnel carries no messages that could be checked. WebSockets and upgrades are requests with a protocol.
   private func checkTunnel(_ sent: HTTPRequest, _ original: HTTPRequest) throws(Refusal) {
-    func isTunnel(_ head: HTTPRequest) -> Bool { head.method == .connect && head.extendedConnectProtocol == nil }
-    if isTunnel(sent) == isTunnel(original) { return }
+    if (sent.kind == .connect) == (original.kind == .connect) { return }
     throw Refusal("it has changed the method \(original.method) to \(sent.method)")
   }
 
@@ -77,7 +76,7 @@ struct ForwardingRules: Sendable {
     }
     let lengths = sent.headerFields[values: .contentLength]
     if lengths.isEmpty { return }
-    if sent.method == .connect { throw Refusal("it has added content-length to a tunnel") }
+    if sent.kind.asksForTunnel { throw Refusal("it has added content-length to a tunnel") }
     let isLength =
       lengths[0].utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } && lengths[0] != ""
     guard lengths.count == 1, isLength else { throw Refusal("its content-length is not one number") }

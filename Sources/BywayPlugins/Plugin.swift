@@ -58,8 +58,7 @@ package final class Plugin: Interceptor {
 
   package func intercept(_ request: Request, next: Next) async throws -> Response {
     // The bytes of a tunnel are no messages: a plugin gets one only if its scope says so.
-    let isTunnel = request.head.method == .connect && request.head.extendedConnectProtocol == nil
-    if isTunnel, !scope.methods.contains(.connect) { return try await next(request) }
+    if request.head.kind == .connect, !scope.methods.contains(.connect) { return try await next(request) }
     state.withLock { $0.figures.requests += 1 }
     var request = request
     var kept: KeptBody?

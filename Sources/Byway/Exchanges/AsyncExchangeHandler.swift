@@ -119,19 +119,19 @@ private final class HandlerExchange: RequestSink, @unchecked Sendable {
     let sent = request
     task = Task(executorPreference: executor) { [self] in
       do {
-        send(try await respond(sent), to: httpRequest.method)
+        send(try await respond(sent), to: httpRequest.kind)
       } catch {
         fail(BywayError(error))
       }
     }
   }
 
-  private func send(_ response: Response, to method: HTTPRequest.Method) {
+  private func send(_ response: Response, to request: RequestKind) {
     guard let sink else { return }
     var head = FieldSection(response.head)
     let status = response.head.status.code
-    let isBodiless = method == .head || status == 204 || status == 304
-    if !isBodiless, method != .connect, let length = response.body.length, !head.contains(.contentLength) {
+    let isBodiless = request == .head || status == 204 || status == 304
+    if !isBodiless, !request.asksForTunnel, let length = response.body.length, !head.contains(.contentLength) {
       head.append(.contentLength, String(length))
     }
     if isBodiless || response.body.isKnownEmpty {

@@ -66,7 +66,7 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
     if let deadline = request.deadline {
       self.deadline = executor.eventLoop.scheduleTask(deadline: deadline) { self.deadlinePassed() }
     }
-    let isComplete = request.body.isKnownEmpty && request.head.method != .connect
+    let isComplete = request.body.isKnownEmpty && !request.head.kind.asksForTunnel
     var fields = fields()
     if request.observed == nil { observed = observation?.begin(&fields, .http2, isComplete: isComplete) }
     var head = ExchangeHead(
@@ -86,7 +86,7 @@ private final class ClientExchange: ResponseSink, @unchecked Sendable {
   private func fields() -> FieldSection {
     var fields = FieldSection(request.head)
     let method = request.head.method
-    if let length = request.body.length, length > 0 || method.expectsContent, method != .connect,
+    if let length = request.body.length, length > 0 || method.expectsContent, !request.head.kind.asksForTunnel,
       !fields.contains(.contentLength)
     {
       fields.append(.contentLength, String(length))

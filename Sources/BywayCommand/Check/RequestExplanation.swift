@@ -85,8 +85,9 @@ struct RequestExplanation {
 
   private func verdict(_ plugin: PluginArgument, _ head: HTTPRequest) -> String {
     let scope = plugin.settings.scope
-    let isTunnel = head.method == .connect
-    if isTunnel, !scope.methods.contains(.connect) { return "does not apply: the bytes of a tunnel pass no plugin" }
+    if head.kind == .connect, !scope.methods.contains(.connect) {
+      return "does not apply: the bytes of a tunnel pass no plugin"
+    }
     if scope.contains(head) { return "applies, on-failure=\(plugin.settings.onFailure.rawValue)" }
     func misses(_ part: Scope) -> Bool { !part.contains(head) }
     let reasons = [

@@ -14,7 +14,7 @@ struct ProxiedHost: Interceptor {
   func intercept(_ request: Request, next: Next) async throws -> Response {
     let response = try await next(request)
     guard response.status == .misdirectedRequest, HopFailure.message(in: response.head) != nil,
-      request.head.method != .connect, request.head.scheme == "http", let host = request.head.authority,
+      !request.head.kind.asksForTunnel, request.head.scheme == "http", let host = request.head.authority,
       host != Self.ownName, request.body.isReplayable
     else { return response }
     await response.discard()

@@ -1,3 +1,5 @@
+package import HTTPTypes
+
 /// The kind of a request, which determines how the response is framed (RFC 9112 §6.3) and whether the exchange becomes a tunnel.
 package enum RequestKind: Sendable, Hashable {
   case ordinary
@@ -28,5 +30,17 @@ package enum RequestKind: Sendable, Hashable {
         let isWebSocket = fields.withValue(of: .protocol) { FieldGrammar.equal($0, lowercased: "websocket") }
         return isWebSocket.map { $0 ? .webSocket : .upgrade } ?? .connect
       } ?? .ordinary
+  }
+}
+
+extension HTTPRequest {
+  /// The kind of this request. Interceptors see an upgrade over HTTP/1.1 as an extended CONNECT as well: no request in Byway has the field
+  /// `Upgrade`.
+  package var kind: RequestKind {
+    if method == .head { return .head }
+    guard method == .connect else { return .ordinary }
+    guard var name = extendedConnectProtocol else { return .connect }
+    let isWebSocket = name.withUTF8 { FieldGrammar.equal(UnsafeRawBufferPointer($0), lowercased: "websocket") }
+    return isWebSocket ? .webSocket : .upgrade
   }
 }

@@ -63,7 +63,7 @@ final class Breakpoints: OccasionalInterceptor, SpareStore {
     guard let exchange = inspector.id(of: request) else { return try await next(request) }
     var sent = request
     if list.first(for: request.head, where: { $0.point == .request }) != nil {
-      let isRead = !PausedMessage.opensTunnel(request.head) && !PausedMessage.isStream(request.head.headerFields)
+      let isRead = !request.head.kind.asksForTunnel && !PausedMessage.isStream(request.head.headerFields)
       let message = PausedMessage(
         exchange: exchange, request: request, response: nil,
         body: ReadBody(request.body, memory.share(), isRead: isRead))
@@ -74,7 +74,7 @@ final class Breakpoints: OccasionalInterceptor, SpareStore {
       }
     }
     let response = try await next(sent)
-    guard !PausedMessage.opensTunnel(request.head), isPaused(response.status.code, request.head) else {
+    guard !request.head.kind.asksForTunnel, isPaused(response.status.code, request.head) else {
       return response
     }
     let message = PausedMessage(

@@ -38,11 +38,7 @@ struct PausedMessage: Sendable {
   var fields: HTTPFields { response?.fields ?? request.head.headerFields }
 
   /// Whether its exchange opens a tunnel, whose bytes are not a message.
-  var isTunnel: Bool { Self.opensTunnel(request.head) }
-
-  static func opensTunnel(_ head: HTTPRequest) -> Bool {
-    head.method == .connect || head.headerFields.contains(.upgrade)
-  }
+  var isTunnel: Bool { request.head.kind.asksForTunnel }
 
   // MARK: The body
 
@@ -134,7 +130,7 @@ struct PausedMessage: Sendable {
     var given = Response(status: .ok)
     try EditedHead(json).apply(to: &given.head, isFixed: Self.isFixed)
     if let text = try Self.body(json) { given.body = try Self.held(text, memory) }
-    if request.head.method == .connect, given.status.kind == .successful {
+    if isTunnel, given.status.kind == .successful {
       throw EditFlaw(.status, "this status would open a tunnel that leads nowhere: choose one from 300 on")
     }
     if given.body.length != 0, given.fields[.contentType] == nil {

@@ -64,7 +64,7 @@ public struct Authenticate: Interceptor {
   }
 
   public func intercept(_ request: Request, next: Next) async throws -> Response {
-    guard request.head.headerFields[.authorization] == nil, request.head.method != .connect else {
+    guard request.head.headerFields[.authorization] == nil, !request.head.kind.asksForTunnel else {
       return try await next(request)
     }
     guard let place = LoginPlace(request.head, at: next.destination(of: request)) else {

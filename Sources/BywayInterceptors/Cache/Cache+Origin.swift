@@ -9,7 +9,7 @@ extension Cache {
   func pass(_ request: Request, next: Next) async throws -> Response {
     let isSafe = CacheRules.isSafe(request.head.method)
     // A cache does not handle tunnels.
-    guard request.head.method != .connect else { return try await next(request) }
+    guard !request.head.kind.asksForTunnel else { return try await next(request) }
     if configuration.isOffline() { return unsatisfiable(isOffline: true) }
     var response = try await next(request)
     let destination = next.destination(of: request)

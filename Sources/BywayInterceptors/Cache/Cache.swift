@@ -112,8 +112,8 @@ public struct Cache: Interceptor {
       TargetURI(request.head), at: next.destination(of: request), for: request.user, over: configuration.link
     ).text
     let head = request.head
-    // Only the client and the origin know what a GET's body means, and an upgrade is not a response.
-    guard CacheRules.isLookedUp(head), request.body.isKnownEmpty, !head.headerFields.contains(.upgrade) else {
+    // Only the client and the origin know what a GET's body means.
+    guard CacheRules.isLookedUp(head), request.body.isKnownEmpty else {
       return try await pass(request, next: next)
     }
     let stored = store.response(for: key, head.headerFields)

@@ -90,7 +90,7 @@ extension CacheRules {
 
   /// Returns the URLs whose stored responses a successful unsafe request invalidates (§4.4).
   static func invalidated(by request: HTTPRequest, _ response: HTTPResponse) -> [TargetURI] {
-    guard !isSafe(request.method), request.method != .connect, (200..<400).contains(response.status.code) else {
+    guard !isSafe(request.method), !request.kind.asksForTunnel, (200..<400).contains(response.status.code) else {
       return []
     }
     let target = TargetURI(request)

@@ -43,9 +43,7 @@ public struct Compress: Interceptor {
 
   public func intercept(_ request: Request, next: Next) async throws -> Response {
     // A tunnel's bytes are not content.
-    guard request.head.method != .connect, !request.head.headerFields.contains(.upgrade) else {
-      return try await next(request)
-    }
+    guard !request.head.kind.asksForTunnel else { return try await next(request) }
     switch end {
     case .client: return try await ask(request, next: next)
     case .gateway: return try await answer(request, next: next)

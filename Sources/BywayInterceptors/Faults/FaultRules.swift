@@ -25,7 +25,7 @@ package final class FaultRules: OccasionalInterceptor {
     let effects = list.all(for: request.head).map(\.effect)
     guard !effects.isEmpty else { return try await next(request) }
     // The data in a tunnel is not a body that could be slowed down or cut.
-    let isTunnel = request.head.method == .connect || request.head.headerFields.contains(.upgrade)
+    let isTunnel = request.head.kind.asksForTunnel
     var request = request
     for effect in effects {
       switch effect {

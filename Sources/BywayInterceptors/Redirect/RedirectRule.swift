@@ -12,7 +12,7 @@ struct RedirectRule {
 
   /// Returns `nil` if the response is not a redirect, or one that must not be followed without asking.
   init?(_ response: HTTPResponse, to request: HTTPRequest) {
-    guard let location = response.headerFields[.location], request.method != .connect,
+    guard let location = response.headerFields[.location], !request.kind.asksForTunnel,
       let method = Self.method(after: request.method, status: response.status.code)
     else { return nil }
     let source = TargetURI(request)

@@ -43,9 +43,7 @@ public struct Recorder: Interceptor {
   }
 
   public func intercept(_ request: Request, next: Next) async throws -> Response {
-    guard request.head.method != .connect, !request.head.headerFields.contains(.upgrade) else {
-      return try await next(request)
-    }
+    guard !request.head.kind.asksForTunnel else { return try await next(request) }
     let recording = RecordingWriter(
       request.head, to: number.next(), in: folder, logger: logger, uptime: uptime)
     var request = request

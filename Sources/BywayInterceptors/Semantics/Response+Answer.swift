@@ -12,7 +12,7 @@ extension Response {
     if isReset {
       answer.head.headerFields[.contentLength] = "0"
       answer.head.headerFields[.contentType] = nil
-    } else if !isBodiless, request.method != .connect, let length = body.length, fields[.contentLength] == nil {
+    } else if !isBodiless, !request.kind.asksForTunnel, let length = body.length, fields[.contentLength] == nil {
       answer.head.headerFields[.contentLength] = String(length)
     }
     if isBodiless || isReset || request.method == .head { answer.body = .empty }

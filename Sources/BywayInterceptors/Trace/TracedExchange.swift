@@ -65,5 +65,5 @@ public struct TracedExchange: Sendable {
   }
 
   /// Whether it opens a WebSocket: CONNECT in HTTP/2 (RFC 8441), which HTTP/1.1 has as GET and 101.
-  package var isWebSocket: Bool { request.extendedConnectProtocol == "websocket" }
+  package var isWebSocket: Bool { request.kind == .webSocket }
 }

@@ -52,7 +52,7 @@ public struct Transform: Interceptor {
     guard response.status.kind == .successful || response.status == .notModified || response.status.code >= 400 else {
       return false
     }
-    guard request.method != .connect, response.status != .partialContent else { return false }
+    guard !request.kind.asksForTunnel, response.status != .partialContent else { return false }
     let fields = response.headerFields
     // A 304 need not name the type of what it confirms. Its tag must match the one that clients were given.
     let isWanted =
