@@ -1,5 +1,5 @@
 package import BywayHTTP2Session
-public import NIOCore
+import NIOCore
 
 /// How an HTTP/2 connection detects that its peer is gone: a PING (RFC 9113 §6.7) after a time of silence, and the end of the connection if
 /// there is no answer. PINGs are sent while requests run. An idle link stays silent, unless this end is the only one that can open it
@@ -8,13 +8,13 @@ public import NIOCore
 /// Running requests then fail, or are sent again over a new link where that is safe, instead of waiting for their deadlines.
 public struct Liveness: Sendable, Hashable {
   /// The time of silence before a PING.
-  public var silence: TimeAmount
+  public var silence: Duration
   /// The same, after a PING that brought nothing but its answer. `nil`: as before.
-  public var quietSilence: TimeAmount?
+  public var quietSilence: Duration?
   /// The same, while no request runs. `nil`: an idle link stays silent.
-  public var idle: TimeAmount?
+  public var idle: Duration?
   /// The time limit for the answer.
-  public var answer: TimeAmount
+  public var answer: Duration
 
   /// Creates a rule.
   /// - Parameters:
@@ -23,7 +23,7 @@ public struct Liveness: Sendable, Hashable {
   ///   - idle: the same, while no request runs; `nil`: an idle link stays silent.
   ///   - answer: the time limit for the answer.
   public init(
-    silence: TimeAmount, quietSilence: TimeAmount? = nil, idle: TimeAmount? = nil, answer: TimeAmount
+    silence: Duration, quietSilence: Duration? = nil, idle: Duration? = nil, answer: Duration
   ) {
     self.silence = silence
     self.quietSilence = quietSilence
@@ -50,7 +50,7 @@ public struct Liveness: Sendable, Hashable {
   }
 
   /// Routers of homes, mobile networks and data centres forget after two to six minutes; two PINGs may get lost.
-  private static let shortestMemory = TimeAmount.seconds(60)
+  private static let shortestMemory = Duration.seconds(60)
 
   fileprivate func atMost(_ other: Liveness) -> Liveness {
     Liveness(silence: min(silence, other.silence), answer: min(answer, other.answer))
@@ -68,9 +68,9 @@ extension HTTP2Configuration {
       liveness = liveness.map { $0.atMost(.ofSeveralLinks) }
       timeouts.pingDelay = .milliseconds(500)
     }
-    timeouts.pingInterval = liveness?.silence
-    timeouts.quietPingInterval = liveness?.quietSilence
-    timeouts.idlePingInterval = liveness?.idle
-    if let liveness { timeouts.pingAnswer = liveness.answer }
+    timeouts.pingInterval = (liveness?.silence).map { TimeAmount($0) }
+    timeouts.quietPingInterval = (liveness?.quietSilence).map { TimeAmount($0) }
+    timeouts.idlePingInterval = (liveness?.idle).map { TimeAmount($0) }
+    if let liveness { timeouts.pingAnswer = TimeAmount(liveness.answer) }
   }
 }

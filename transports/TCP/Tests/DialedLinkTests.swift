@@ -17,7 +17,7 @@ import Testing
 
   @Test("only the dialing end keeps an idle link open")
   func idle() throws {
-    func idle(_ text: String) throws -> TimeAmount? { Liveness.ofClient.keepingOpen(try transports.link(text)).idle }
+    func idle(_ text: String) throws -> Duration? { Liveness.ofClient.keepingOpen(try transports.link(text)).idle }
     for place in ["tcp://127.0.0.1:1", "tls://hub:1"] {
       #expect(try idle("\(place)?open=dial") == .seconds(60))
       #expect(try idle(place) == nil)
