@@ -16,8 +16,7 @@ extension InspectorFeed {
     request.head.method == .get && request.head.path?.prefix { $0 != "?" } == "/api/events"
   }
 
-  static let forbidden = text(
-    "This needs the token in the URL that byway status shows and that the command prints to a terminal.\n", .forbidden)
+  static var forbidden: Response { text("This needs the token in \(Advice.inspectorURL).\n", .forbidden) }
 
   func act(_ path: [String], _ request: Request) async throws -> Response {
     switch path.first {
@@ -87,7 +86,7 @@ extension InspectorFeed {
 
   private func setLine(_ request: Request) async throws -> Response {
     guard let line = actions.line else {
-      return Self.text("There is no emulated line here: byway demo has one.\n", .notImplemented)
+      return Self.text("There is no emulated line here: \(Advice.emulatedLine).\n", .notImplemented)
     }
     let json = JSON(parsing: String(buffer: try await Self.body(of: request, upTo: Self.mostSet)))
     if let rate = json?["errors"]?.text, !line.setErrorRate(rate) {

@@ -70,7 +70,7 @@ struct OriginTLSFailure: TLSWords {
     guard let entry else {
       return
         "The certificate of \(name) was not issued by an authority that this machine trusts: if you know whose it is, trust it "
-        + "for this host: byway trust add \(host) FILE."
+        + "for this host: \(Advice.trust(host: host))."
     }
     guard entry.pins.isEmpty else {
       return
@@ -78,6 +78,6 @@ struct OriginTLSFailure: TLSWords {
     }
     return
       "The certificate of \(name) was not issued by an authority in \(entry.source): compare the two, or trust another for this "
-      + "host: byway trust add \(host) FILE."
+      + "host: \(Advice.trust(host: host))."
   }
 }

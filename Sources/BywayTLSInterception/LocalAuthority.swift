@@ -43,8 +43,7 @@ package struct LocalAuthority: Sendable {
     } catch {
       throw BywayError(
         .invalidAddress,
-        "The local authority cannot be read: run byway trust authority remove, and then create, to make another.",
-        processing: .none, cause: error)
+        "The local authority cannot be read: \(Advice.replaceAuthority).", processing: .none, cause: error)
     }
   }
 

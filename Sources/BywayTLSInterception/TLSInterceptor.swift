@@ -78,8 +78,8 @@ private struct TLSInterceptionFailure: TLSWords {
     case .ownAuthorityUnknown, .ownRefused:
       BywayError(
         .originUntrusted,
-        "The client does not trust the local authority, so its TLS with \(host) cannot be inspected: give it the "
-          + "certificate that byway trust authority show prints.", cause: cause)
+        "The client does not trust the local authority, so its TLS with \(host) cannot be inspected: give it "
+          + "\(Advice.showAuthority).", cause: cause)
     default:
       BywayError(.linkLost, "The TLS handshake with the client that asked for \(host) failed.", cause: cause)
     }

@@ -20,7 +20,7 @@ import Testing
     let refused = await unknownPeer.failure(url)
     #expect(refused?.code == .originUntrusted)
     #expect(refused?.message.contains("an authority that this machine trusts") == true, "\(refused as Any)")
-    #expect(refused?.message.contains("byway trust add 127.0.0.1 FILE") == true)
+    #expect(refused?.message.contains("add an entry for 127.0.0.1 to the ServerTrust") == true)
     await unknownPeer.stop()
 
     let elsewhere = try await HTTPSRig(.trusting(ca.authority, for: "localhost"), allowing: ["\(nginx.endpoint)"])

@@ -56,9 +56,9 @@ extension ConsoleFailure {
     case .noShell(let words):
       "What answers at \(place) is not a shell that can start programs\(quote(words)). Give the user sh as the login shell."
     case .missing:
-      "There is no program \"\(settings.program)\" at \(place): copy it with \"byway push\", or give its path with shell=COMMAND."
+      "There is no program \"\(settings.program)\" at \(place): \(Advice.copyProgram("it")), or give its path with shell=COMMAND."
     case .unusable:
-      "The machine at \(place) cannot run \"\(settings.program)\": copy the one for its processor with \"byway push\"."
+      "The machine at \(place) cannot run \"\(settings.program)\": \(Advice.copyProgram("the one for its processor"))."
     case .ended(let status, let words):
       "The gateway that was started at \(place) has ended with status \(status)\(quote(words)). Correct shell=COMMAND."
     case .mute(let words):

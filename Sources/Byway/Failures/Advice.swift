@@ -4,6 +4,14 @@ import Synchronization
 ///
 /// Libraries know settings, not the options of a command. A program that has options for them sets the ``Wording`` of its process.
 package indirect enum Advice: Sendable, Hashable {
+  /// A program that a user starts at a remote end. Its text is a noun.
+  package enum Program: Sendable, Hashable {
+    case gateway
+    case proxy
+    /// A proxy that waits for the gateway of one link.
+    case waitingProxy
+  }
+
   /// A limit that a user can raise. Its text is the name of the setting.
   package enum Limit: Sendable, Hashable {
     case connectTimeout
@@ -42,6 +50,26 @@ package indirect enum Advice: Sendable, Hashable {
   case addSuffix(String)
   /// "start … there", for a gateway that must listen on that address.
   case startGateway(listeningOn: String)
+  /// The program, to follow "start".
+  case program(Program)
+  /// "copy it …", for a program that a remote machine lacks; with the words for what to copy, such as "it".
+  case copyProgram(String)
+  /// "… lists the serial ports", with the words for what it lists.
+  case listing(String)
+  /// "add a host to …", for the certificate of an origin.
+  case trust(host: String)
+  /// "remove the files of …, and then create another"
+  case replaceAuthority
+  /// The certificate of the local authority, to follow "give it".
+  case showAuthority
+  /// The URL of the inspector with its token, after "in".
+  case inspectorURL
+  /// "… has one", where a line that is not emulated cannot be disturbed.
+  case emulatedLine
+  /// The command that examines a link, which is an address or a placeholder; no text in a program without such a command.
+  case examine(link: String)
+  /// The command that lists the ports of this machine; no text in a program without such a command.
+  case listPorts
 }
 
 extension Advice: CustomStringConvertible {
@@ -54,6 +82,12 @@ extension Advice: CustomStringConvertible {
   package static func use(_ wording: @escaping Wording) { Self.wording.withLock { $0 = wording } }
 
   package var description: String { Self.wording.withLock { $0 }?(self) ?? inCode }
+
+  /// The text of a command; `nil` in a program without this command.
+  package var command: String? {
+    let text = description
+    return text.isEmpty ? nil : text
+  }
 
   /// The text for users of the libraries: settings by their names in Swift.
   package var inCode: String {
@@ -75,6 +109,17 @@ extension Advice: CustomStringConvertible {
     case .replaceClientCertificate: "ClientIdentity"
     case .addSuffix(let suffix): "add the suffix \(suffix)"
     case .startGateway(let address): "start a gateway with the link \(address) there"
+    case .program(.gateway): "a gateway"
+    case .program(.proxy): "a proxy"
+    case .program(.waitingProxy): "a client whose link has ?open=listen"
+    case .copyProgram(let what): "copy \(what) there"
+    case .listing(let ports): "ports() of the transport lists \(ports)"
+    case .trust(let host): "add an entry for \(host) to the ServerTrust"
+    case .replaceAuthority: "remove its files and create another with LocalAuthority"
+    case .showAuthority: "the certificate of the LocalAuthority"
+    case .inspectorURL: "the URL of the inspector"
+    case .emulatedLine: "its program must add one"
+    case .examine, .listPorts: ""
     }
   }
 }

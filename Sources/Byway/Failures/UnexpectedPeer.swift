@@ -41,14 +41,14 @@ package enum UnexpectedPeer: Sendable, Hashable {
   func advice(expecting server: ServerKind) -> String {
     switch (self, server) {
     case (.echo, _):
-      "It echoes what is sent to it, or it dials too: start \"byway gateway\" there, or add open=listen to the link at one end."
+      "It echoes what is sent to it, or it dials too: start \(Advice.program(.gateway)) there, or add open=listen to the link at one end."
     case (.webServer, .origin): "If it is a web server of HTTP/1.1, write http:// or unix: instead of h2c."
     case (.webServer, _): "If it is a web server, add ?http=1.1 to the link."
     case (.tls, .origin): "It speaks TLS: write https:// instead of h2c://."
     case (.tls, _): "It speaks TLS: use a link of tls://."
     case (.ssh, _): "It is an SSH server: use a link of ssh://."
     case (.mailServer, _): "It is a mail server: check the port."
-    case (.login, _): "A login prompt or a shell answers: start \"byway gateway\" there instead."
+    case (.login, _): "A login prompt or a shell answers: start \(Advice.program(.gateway)) there instead."
     }
   }
 }

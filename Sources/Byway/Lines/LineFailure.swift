@@ -16,9 +16,9 @@ extension BywayError {
         "The far end of \(address) speaks \(version.map { "version \($0)" } ?? "another version") of the line protocol, "
           + "which is unknown here: use the same version of byway at both ends."
       case .echo:
-        "Bytes sent on \(address) come back: its far end echoes, or its wires are joined. Start \"byway gateway\" there."
+        "Bytes sent on \(address) come back: its far end echoes, or its wires are joined. Start \(Advice.program(.gateway)) there."
       case .bothDial:
-        "Both ends of \(address) dial, and one must listen: run \"byway gateway\" there without open=dial, or add open=listen to the "
+        "Both ends of \(address) dial, and one must listen: run \(Advice.program(.gateway)) there without open=dial, or add open=listen to the "
           + "link at one end."
       case .violation:
         "The far end of \(address) broke the line protocol: use the same version of byway at both ends."

@@ -53,11 +53,11 @@ package enum LinkPeer: Sendable, Hashable {
   /// The program of the plugin with this name.
   case plugin(String)
 
-  /// The command or program to start there, for messages.
+  /// The program to start there, for messages.
   package var name: String {
     switch self {
-    case .gateway: "\"byway gateway\""
-    case .client: "\"byway proxy\" with ?open=listen"
+    case .gateway: "\(Advice.program(.gateway))"
+    case .client: "\(Advice.program(.waitingProxy))"
     case .plugin(let name): "the program of the plugin \(name)"
     }
   }

@@ -1,5 +1,5 @@
 import Byway
-import BywayPrimitives
+import BywayDoctor
 
 /// Advice for users whose command fails because of its link: the command that fixes the fault, or byway doctor.
 enum DoctorAdvice {
@@ -11,13 +11,13 @@ enum DoctorAdvice {
       // Errors of a login name its remedy, and the doctor does not log in.
       if concernsLink(error), link.console == nil {
         error.message +=
-          error.diagnosis?.command.map { " Run: \($0)" } ?? " To find out why: \(command(for: link))"
+          error.diagnosis?.commandLine.map { " Run: \($0)" } ?? " To find out why: \(command(for: link))"
       }
       throw error
     }
   }
 
-  static func command(for link: Link) -> String { "byway doctor \(ShellWord.of(link.address.text))" }
+  static func command(for link: Link) -> String { Diagnosis.Repair.examine(link: link.address.text).commandLine }
 
   private static func concernsLink(_ error: BywayError) -> Bool {
     switch error.code {

@@ -74,7 +74,7 @@ struct DoctorCommand: AsyncParsableCommand {
         guard isatty(STDIN_FILENO) == 1, (try? Confirmation.ask(question)) == true else { continue }
       }
       let done = await remedy.apply()
-      StandardStream.error.writeLine("byway: \(done ?? "That could not be done. \(diagnosis.line)")")
+      StandardStream.error.writeLine("byway: \(done ?? "That could not be done. \(diagnosis.fullLine)")")
       hasMended = hasMended || done != nil
     }
     return hasMended

@@ -33,7 +33,7 @@ struct DoctorText {
   /// Returns the last line. It does not repeat a remark, which stands in the line of its step.
   static func lastLine(of report: Report) -> String {
     guard case .noted(let diagnosis) = report.verdict else { return report.line }
-    return "\(report.link) works, with the note above." + (diagnosis.command.map { " Run: \($0)" } ?? "")
+    return "\(report.link) works, with the note above." + (diagnosis.commandLine.map { " Run: \($0)" } ?? "")
   }
 
   /// Returns the observation of a step. The last line tells what is wrong.

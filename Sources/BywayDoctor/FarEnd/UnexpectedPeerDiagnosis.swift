@@ -27,7 +27,7 @@ extension Diagnosis {
       let option = address.options.isEmpty ? "?http=1.1" : "&http=1.1"
       self.init(
         .webServer, "A web server answers, not a gateway: it speaks HTTP/1.1, so add http=1.1 to the link.",
-        command: "byway doctor \(ShellWord.of(address.text + option))")
+        repair: .examine(link: address.text + option))
     case .tls:
       self.init(
         .wrongScheme,

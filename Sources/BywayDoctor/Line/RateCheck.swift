@@ -76,7 +76,7 @@ struct RateCheck: LinkCheck {
       .wrongRate,
       "With \(option.name)=\(option.value) \(observation), with \(option.name)=\(address[option: option.name] ?? defaultValue(option)) "
         + "it does not: use the same at both ends.",
-      command: "byway doctor \(ShellWord.of(text))")
+      repair: .examine(link: text))
   }
 
   private func defaultValue(_ option: LinkAddress.Option) -> String { option.name == "baud" ? "\(own)" : "none" }

@@ -60,7 +60,7 @@ struct WakingCheck: LinkCheck {
       guard heard.isText, let words = LineSpeaker(heard, after: question).words else { continue }
       return Diagnosis(
         .wrongRate, "With baud=\(baud) the received text can be read, \"\(words)\": use the same rate at both ends.",
-        command: "byway doctor \(ShellWord.of(address.setting(option)))")
+        repair: .examine(link: address.setting(option)))
     }
     return nil
   }

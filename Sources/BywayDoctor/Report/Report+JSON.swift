@@ -10,7 +10,8 @@ extension Report {
     return [
       "schema": 1, "link": .string(link), "verdict": .string(word),
       "fault": diagnosis.map { .string($0.fault.rawValue) },
-      "sentence": .string(line), "command": diagnosis?.command.map { .string($0) }, "seconds": Self.seconds(duration),
+      "sentence": .string(line), "command": diagnosis?.commandLine.map { .string($0) },
+      "seconds": Self.seconds(duration),
       "steps": .array(steps.map(Self.json)),
     ]
   }
@@ -20,7 +21,7 @@ extension Report {
       "check": .string(step.title), "outcome": .string(step.word), "saw": step.saw.map { .string($0) },
       "fault": step.diagnosis.map { .string($0.fault.rawValue) },
       "sentence": step.diagnosis.map { .string($0.sentence) },
-      "command": step.diagnosis?.command.map { .string($0) }, "seconds": seconds(step.duration),
+      "command": step.diagnosis?.commandLine.map { .string($0) }, "seconds": seconds(step.duration),
     ]
   }
 

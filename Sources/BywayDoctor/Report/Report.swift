@@ -42,8 +42,8 @@ package struct Report: Sendable {
   package var line: String {
     switch verdict {
     case .sound: "\(link) is sound."
-    case .noted(let diagnosis): "\(link) works. \(diagnosis.line)"
-    case .wrong(let diagnosis): diagnosis.line
+    case .noted(let diagnosis): "\(link) works. \(diagnosis.fullLine)"
+    case .wrong(let diagnosis): diagnosis.fullLine
     case .unfinished(let reason): reason
     }
   }

@@ -1,4 +1,5 @@
 package import Byway
+import BywayPrimitives
 
 /// Puts the advice of libraries into the words of this command: its options.
 package enum AdviceText {
@@ -22,6 +23,18 @@ package enum AdviceText {
     case .replaceClientCertificate: "--client-cert"
     case .addSuffix(let suffix): "add --suffix \(suffix)"
     case .startGateway(let address): "start \"byway gateway --link \(address)\" there"
+    case .program(.gateway): "\"byway gateway\""
+    case .program(.proxy): "\"byway proxy\""
+    case .program(.waitingProxy): "\"byway proxy\" with ?open=listen"
+    case .copyProgram(let what): "copy \(what) with \"byway push\""
+    case .listing(let ports): "\"byway ports\" lists \(ports)"
+    case .trust(let host): "byway trust add \(host) FILE"
+    case .replaceAuthority: "run byway trust authority remove, and then create, to make another"
+    case .showAuthority: "the certificate that byway trust authority show prints"
+    case .inspectorURL: "the URL that byway status shows and that the command prints to a terminal"
+    case .emulatedLine: "byway demo has one"
+    case .examine(let link): "byway doctor \(ShellWord.of(link))"
+    case .listPorts: "byway ports"
     }
   }
 }

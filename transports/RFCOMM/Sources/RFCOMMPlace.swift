@@ -114,7 +114,7 @@ struct RFCOMMPlace: Sendable, Hashable {
     else {
       throw BywayError(
         .invalidAddress,
-        "controller=\(word) is not a Bluetooth controller: write its name, such as hci0, or its address. \"byway ports\" lists them."
+        "controller=\(word) is not a Bluetooth controller: write its name, such as hci0, or its address. \(Advice.listing("them"))."
       )
     }
     return .name(word)

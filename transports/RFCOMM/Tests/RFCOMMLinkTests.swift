@@ -50,7 +50,7 @@ import TransportTestSupport
       (ETIMEDOUT, up, .noAnswer, "did not answer"),
       (
         ECONNREFUSED, up, .nobodyListens,
-        "Nothing listens on channel 7 of rfcomm:\(Self.device):7: start \"byway gateway\""
+        "Nothing listens on channel 7 of rfcomm:\(Self.device):7: start a gateway there"
       ),
       (
         EACCES, up, .badSettings,

@@ -9,7 +9,7 @@ struct ChannelOpener: Sendable {
   let address: SerialAddress
   let group: any EventLoopGroup
   let logger: Logger
-  let advice: Advice
+  let advice: SingleAdvice
 
   /// - Parameter queue: the queue that receives the channel when it is active.
   /// - Throws: ``SerialFailure``.

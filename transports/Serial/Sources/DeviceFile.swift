@@ -25,8 +25,8 @@ struct DeviceFile {
         default: "not a device"
         }
       return Diagnosis(
-        .notADevice, "\(path) is \(what). \"byway ports\" lists the serial ports of this machine.",
-        command: "byway ports")
+        .notADevice, "\(path) is \(what). \(Advice.listing("the serial ports of this machine")).",
+        repair: .listPorts)
     }
     return mayBeTerminal ? nil : SerialFailure.unusable(path, "it is not a terminal").diagnosis
   }

@@ -10,7 +10,7 @@ enum LowLatency {
 
   /// Tries the driver, then the file in sysfs, and otherwise logs what the user can do.
   static func request(
-    of path: String, descriptor: CInt, logger: Logger, advice: Advice, sysfs: String = "/sys/class/tty"
+    of path: String, descriptor: CInt, logger: Logger, advice: SingleAdvice, sysfs: String = "/sys/class/tty"
   ) {
     setFlag(descriptor)
     let file = file(of: path, sysfs: sysfs)

@@ -26,7 +26,7 @@ extension SerialAddress.Device {
         throw BywayError(
           .invalidAddress,
           "\(address) is not a USB adapter: write serial:usb:VID:PID or serial:usb:VID:PID:SERIAL with VID and PID in "
-            + "four hexadecimal digits, such as serial:usb:0403:6001. \"byway ports\" lists what is there.")
+            + "four hexadecimal digits, such as serial:usb:0403:6001. \(Advice.listing("what is there")).")
       }
       self = .usb(pattern)
       return
@@ -40,8 +40,8 @@ extension SerialAddress.Device {
       let other = isName ? "serial:./\(path)" : "serial:usb:VID:PID"
       throw BywayError(
         .invalidAddress,
-        "\(address) has no device: write serial:/dev/\(isName ? path : "ttyUSB0"), or \(other). \"byway ports\" lists what "
-          + "is there.")
+        "\(address) has no device: write serial:/dev/\(isName ? path : "ttyUSB0"), or \(other). "
+          + "\(Advice.listing("what is there")).")
     }
     self = .path(path)
   }

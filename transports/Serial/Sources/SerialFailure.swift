@@ -48,7 +48,7 @@ extension SerialFailure {
     }
   }
 
-  var diagnosis: Diagnosis { Diagnosis(fault, message, command: isAbsence ? "byway ports" : nil) }
+  var diagnosis: Diagnosis { Diagnosis(fault, message, repair: isAbsence ? .listPorts : nil) }
 
   func message(ports: [PortDescription]) -> String {
     switch self {

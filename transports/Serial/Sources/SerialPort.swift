@@ -80,7 +80,7 @@ final class SerialPort: Sendable {
     }
   }
 
-  func requestLowLatency(logger: Logger, advice: Advice) {
+  func requestLowLatency(logger: Logger, advice: SingleAdvice) {
     control.withLock { control in
       guard let control else { return }
       LowLatency.request(of: path, descriptor: control.descriptor, logger: logger, advice: advice)

@@ -15,7 +15,7 @@ public struct SerialTransport: Transport {
     AddressForm("serial:usb:VID:PID", "a USB adapter or gadget"),
   ]
   public let options = LineFormat.options
-  private let advice = Advice()
+  private let advice = SingleAdvice()
 
   /// Creates a transport. All options are in the addresses.
   public init() {}

@@ -32,7 +32,7 @@ import TransportTestSupport
       try FileManager.default.removeItem(atPath: file)
       try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: "/proc/sys/kernel/ngroups_max")
       let log = LogRecord()
-      let advice = Advice()
+      let advice = SingleAdvice()
       for _ in 0..<3 {
         LowLatency.request(of: "/dev/ttyUSB0", descriptor: -1, logger: log.logger, advice: advice, sysfs: sysfs)
       }
@@ -43,7 +43,7 @@ import TransportTestSupport
 
   private func request(_ sysfs: String) -> [String] {
     let log = LogRecord()
-    LowLatency.request(of: "/dev/ttyUSB0", descriptor: -1, logger: log.logger, advice: Advice(), sysfs: sysfs)
+    LowLatency.request(of: "/dev/ttyUSB0", descriptor: -1, logger: log.logger, advice: SingleAdvice(), sysfs: sysfs)
     return log.all
   }
 

@@ -108,7 +108,7 @@ struct TLSFailure: TLSWords {
       .wrongName,
       "The certificate of \(peer) is not\(name.map { " for \($0)" } ?? ""): say which name it contains with name=. It is for "
         + "\(names.prefix(4).joined(separator: ", ")).",
-      command: names.first { !$0.contains("*") }.map { "byway doctor \(ShellWord.of(address.adding("name", $0)))" })
+      repair: names.first { !$0.contains("*") }.map { .examine(link: address.adding("name", $0)) })
   }
 
   private var unknownAuthority: Diagnosis {

@@ -209,7 +209,11 @@ import TransportTestSupport
       let error = await bywayError { try await connect(listener, "ca=\(ca.authority)") }
       let evidence = try #require(error?.evidence as? TLSEvidence)
       #expect(error?.diagnosis?.fault == .wrongName && error?.message == error?.diagnosis?.sentence)
-      #expect(error?.diagnosis?.command?.contains("name=gateway.example") == true)
+      if case .examine(let link)? = error?.diagnosis?.repair {
+        #expect(link.hasSuffix("&name=gateway.example"))
+      } else {
+        Issue.record("no link to examine")
+      }
       #expect(evidence.reason == .wrongName && evidence.names == ["gateway.example", "10.0.0.1"])
       let (begin, end) = try (#require(evidence.notValidBefore), #require(evidence.notValidAfter))
       #expect((begin...end).contains(time(nil)))

@@ -97,7 +97,7 @@ import TransportTestSupport
       to: path, IOError(errnoCode: EACCES, reason: "connect"), expecting: .gateway)
     #expect(connecting.message.hasPrefix("Permission denied on /run/s: ask its owner"))
     let dialing = UnixFailure.connecting(to: path, IOError(errnoCode: ENOENT, reason: "x"), expecting: .client)
-    #expect(dialing.message.contains("\"byway proxy\" with ?open=listen"), "\(dialing.message)")
+    #expect(dialing.message.contains("start a client whose link has ?open=listen"), "\(dialing.message)")
     #expect(UnixFailure.binding(path, EACCES).message.hasPrefix("Permission denied on /run/s: choose a directory"))
     #expect(UnixFailure.binding(path, EROFS).message.hasPrefix("/run is read-only"))
   }

@@ -55,7 +55,7 @@ import TransportTestSupport
     func listening(_ code: CInt) -> String {
       VSockFailure.listening(on: address, IOError(errnoCode: code, reason: "")).message
     }
-    #expect(connecting(ECONNRESET).message.hasPrefix("Nothing listens on vsock:3:7000: start \"byway gateway\" there"))
+    #expect(connecting(ECONNRESET).message.hasPrefix("Nothing listens on vsock:3:7000: start a gateway there"))
     #expect(connecting(ECONNREFUSED).diagnosis?.fault == .nobodyListens)
     #expect(connecting(ECONNRESET).diagnosis?.fault == .nobodyListens)
     for code in [EADDRNOTAVAIL, EHOSTUNREACH, ENETUNREACH] { #expect(connecting(code).diagnosis?.fault == .noRoute) }

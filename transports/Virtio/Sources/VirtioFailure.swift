@@ -61,7 +61,7 @@ enum VirtioFailure: DeviceFailure {
     case .ambiguous(let name, let ports):
       "More than one virtio port has the name \(name): write virtio:PATH with one of \(ports.map(\.path).joined(separator: ", "))."
     case .missing(let path):
-      "There is no \(path): start the virtual machine, or check the path. \"byway ports\" lists the virtio ports of this machine."
+      "There is no \(path): start the virtual machine, or check the path. \(Advice.listing("the virtio ports of this machine"))."
     case .hostAway(let path):
       "Nothing is connected to the host's end of \(path): start byway on the host, with virtio: and the socket of this port."
     case .nobodyListens(let path):

@@ -1,3 +1,4 @@
+import Byway
 import BywayLibC
 import BywayPrimitives
 
@@ -45,7 +46,7 @@ struct VirtioPortList: Sendable {
     case .socket: return nil
     case .characterDevice where contains(path): return nil
     case .characterDevice:
-      return .unusable(path, "it is another kind of device. \"byway ports\" lists the virtio ports of this machine")
+      return .unusable(path, "it is another kind of device. \(Advice.listing("the virtio ports of this machine"))")
     default: return .unusable(path, "it is neither a virtio port nor a socket")
     }
   }

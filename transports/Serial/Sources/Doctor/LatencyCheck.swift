@@ -17,7 +17,7 @@ struct LatencyCheck: LinkCheck {
       return .undecided("It cannot be opened: a later check says why.")
     }
     port.requestLowLatency(
-      logger: Logger(label: "byway.doctor", factory: { _ in SwiftLogNoOpLogHandler() }), advice: Advice())
+      logger: Logger(label: "byway.doctor", factory: { _ in SwiftLogNoOpLogHandler() }), advice: SingleAdvice())
     port.release()
     guard let milliseconds = LowLatency.milliseconds(file), milliseconds > LowLatency.wanted else {
       return .sound("It hands bytes up after \(LowLatency.wanted) ms.")

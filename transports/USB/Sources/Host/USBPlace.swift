@@ -18,7 +18,7 @@ struct USBPlace: Sendable, Hashable {
       throw BywayError(
         .invalidAddress,
         "\(address) has no identity of a USB device: write usb:VENDOR:PRODUCT or usb:VENDOR:PRODUCT:SERIAL, with four hexadecimal digits "
-          + "each, for example usb:1d6b:0104. \"byway ports\" lists the devices.")
+          + "each, for example usb:1d6b:0104. \(Advice.listing("the devices")).")
     }
     self.identity = identity
     switch address[option: "interface"] {

@@ -37,7 +37,7 @@ struct WebSocketRefusal {
       head.text(of: "location").map { "It refers to \(String($0.prefix(200)).visible): use that address." }
         ?? "It refers to another address: ask its administrator."
     case 429: "It has too many connections: try again later."
-    case 502, 503, 504: "The web server there does not reach the hub behind it: is \"byway proxy\" running?"
+    case 502, 503, 504: "The web server there does not reach the hub behind it: is \(Advice.program(.proxy)) running?"
     default:
       "Does a hub listen at \(target.path)? A web server in front of it must pass on Upgrade and Connection."
     }
