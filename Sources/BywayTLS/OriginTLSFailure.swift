@@ -15,10 +15,10 @@ struct OriginTLSFailure: TLSWords {
       let message = "\(name) ended the connection without a TLS close_notify: it was cut, or the server died."
       return BywayError(.originLost, message, cause: cause)
     case .timedOut:
-      return BywayError(.timedOut, "The TLS handshake with \(name) did not end in time.", processing: .none)
+      return BywayError(.timedOut, message(for: evidence), processing: .none)
     default:
       // The server may have received a request and rejected it unread; that is unknown here.
-      var error = BywayError(.originUntrusted, message(for: reason), cause: cause)
+      var error = BywayError(.originUntrusted, message(for: evidence), cause: cause)
       error.advice = advice(for: reason)
       return error
     }
@@ -33,36 +33,21 @@ struct OriginTLSFailure: TLSWords {
     }
   }
 
-  private func message(for reason: TLSReason) -> String {
-    switch reason {
-    case .wrongName:
-      "The certificate of \(name) is not for \(verifiedName): use a name that it contains, or \(Advice.expectName)."
-    case .expired:
-      "The certificate of \(name) has expired: renew it, or check this machine's clock."
-    case .notYetValid:
-      "The certificate of \(name) is not valid yet: check this machine's clock."
-    case .unknownAuthority, .noCertificate:
-      untrusted
+  private func message(for evidence: TLSEvidence) -> String {
+    let fault = TLSFault(evidence, of: name, expecting: verifiedName)
+    return switch evidence.reason {
+    case .wrongName: fault.sentence("use a name that it contains, or \(Advice.expectName).")
+    case .unknownAuthority, .noCertificate: untrusted
     case .certificateWanted:
       hasIdentity
         ? "\(name) did not accept our client certificate or any of our ciphers."
-        : "\(name) wants a client certificate or other ciphers: \(Advice.giveClientCertificate)."
-    case .ownAuthorityUnknown:
-      "\(name) does not trust the authority of our client certificate: use one that it accepts (\(Advice.replaceClientCertificate))."
-    case .ownExpired:
-      "\(name) says that our client certificate has expired: renew it, or check both clocks."
-    case .ownRefused:
-      "\(name) refused our client certificate: use one that it accepts (\(Advice.replaceClientCertificate))."
-    case .notTLS:
-      "\(name) does not speak TLS: check the port, or write http:// instead of https://."
-    case .noCommonVersion:
-      "\(name) speaks no version of TLS that this end does, which is 1.2 and newer: update it."
-    case .noCommonProtocol:
-      "\(name) speaks none of the protocols that it was offered (ALPN): check that an HTTP server listens there."
-    case .ended, .cut, .timedOut:
-      "\(name) ended the connection during the TLS handshake: is it a TLS server?"
-    case .other:
-      "The TLS handshake with \(name) failed."
+        : fault.sentence("\(Advice.giveClientCertificate).")
+    case .ownAuthorityUnknown, .ownRefused:
+      fault.sentence("use one that it accepts (\(Advice.replaceClientCertificate)).")
+    case .notTLS: fault.sentence("check the port, or write http:// instead of https://.")
+    case .noCommonProtocol: fault.sentence("check that an HTTP server listens there.")
+    case .ended, .cut: fault.sentence("is it a TLS server?")
+    case .expired, .notYetValid, .ownExpired, .noCommonVersion, .timedOut, .other: fault.sentence()
     }
   }
 

@@ -13,7 +13,7 @@ extension BywayError {
       }
     var message = failure.message
     if case .notHTTP2(let heard) = failure.kind, let server, let unexpectedPeer = UnexpectedPeer(heard) {
-      message += " \(unexpectedPeer.advice(expecting: server))"
+      message += " \(unexpectedPeer.diagnosis(expecting: server).sentence)"
     }
     self.init(code, message, processing: failure.kind == .closing ? .none : .possible, cause: nil)
     if case .notHTTP2(let heard) = failure.kind { evidence = UnexpectedBytes(heard: heard) }

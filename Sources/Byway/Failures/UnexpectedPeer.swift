@@ -36,19 +36,35 @@ package enum UnexpectedPeer: Sendable, Hashable {
     ["login:", "password:", "command not found", "$ ", "# "].contains { text.contains($0) }
   }
 
-  /// Returns what to try.
-  /// - Parameter server: the expected peer.
-  func advice(expecting server: ServerKind) -> String {
+  /// Returns the diagnosis, for the error of a connection and for the doctor.
+  /// - Parameters:
+  ///   - server: the expected peer.
+  ///   - address: the link that led to it, if it is known.
+  package func diagnosis(expecting server: ServerKind, on address: LinkAddress? = nil) -> Diagnosis {
     switch (self, server) {
     case (.echo, _):
-      "It echoes what is sent to it, or it dials too: start \(Advice.program(.gateway)) there, or add open=listen to the link at one end."
-    case (.webServer, .origin): "If it is a web server of HTTP/1.1, write http:// or unix: instead of h2c."
-    case (.webServer, _): "If it is a web server, add ?http=1.1 to the link."
-    case (.tls, .origin): "It speaks TLS: write https:// instead of h2c://."
-    case (.tls, _): "It speaks TLS: use a link of tls://."
-    case (.ssh, _): "It is an SSH server: use a link of ssh://."
-    case (.mailServer, _): "It is a mail server: check the port."
-    case (.login, _): "A login prompt or a shell answers: start \(Advice.program(.gateway)) there instead."
+      Diagnosis(
+        .loopBack,
+        "The far end echoes all bytes, or it dials too: start \(Advice.program(.gateway)) there, or add open=listen to the link at one end."
+      )
+    case (.webServer, .origin):
+      Diagnosis(.webServer, "A web server of HTTP/1.1 answers: write http:// or unix: instead of h2c.")
+    case (.webServer, _):
+      Diagnosis(
+        .webServer, "A web server answers, not a gateway: add ?http=1.1 to the link.",
+        repair: address.map { .examine(link: $0.text + ($0.options.isEmpty ? "?" : "&") + "http=1.1") })
+    case (.tls, .origin): Diagnosis(.wrongScheme, "A TLS server answers: write https:// instead of h2c://.")
+    case (.tls, _):
+      Diagnosis(
+        .wrongScheme,
+        "A TLS server answers: use a link of tls://, and name the authority of its certificate (ca=FILE).")
+    case (.ssh, _):
+      Diagnosis(
+        .wrongScheme, "An SSH server answers: use a link of ssh://, with the target behind that server.")
+    case (.mailServer, _): Diagnosis(.otherProgram, "A mail server answers: check the port.")
+    case (.login, _):
+      Diagnosis(
+        .login, "A login prompt or a shell answers: start \(Advice.program(.gateway)) there instead.")
     }
   }
 }

@@ -1,5 +1,4 @@
 import Byway
-import BywayPrimitives
 
 /// Diagnoses of links that opened but led to no gateway.
 extension Diagnosis {
@@ -17,36 +16,12 @@ extension Diagnosis {
   }
 
   private init(_ words: UnexpectedBytes, _ error: BywayError, _ link: Link) {
-    let address = link.address
     if words.isHTTP2, link.framing == .http1 {
       self.init(.wrongScheme, "An HTTP/2 server answers: leave out http=1.1.")
       return
     }
-    switch words.unexpectedPeer {
-    case .webServer:
-      let option = address.options.isEmpty ? "?http=1.1" : "&http=1.1"
-      self.init(
-        .webServer, "A web server answers, not a gateway: it speaks HTTP/1.1, so add http=1.1 to the link.",
-        repair: .examine(link: address.text + option))
-    case .tls:
-      self.init(
-        .wrongScheme,
-        "A TLS server answers: write tls: instead of \(address.scheme):, and name the authority of its certificate (ca=FILE)."
-      )
-    case .ssh:
-      self.init(
-        .wrongScheme,
-        "An SSH server answers: write ssh: instead of \(address.scheme):, with the target behind that server.")
-    case .login:
-      self.init(.login, "A login prompt or a shell answers: start \"byway gateway\" there instead.")
-    case .echo:
-      self.init(
-        .loopBack,
-        "The far end sends all bytes back, or it dials too, and does not answer: start \"byway gateway\" there, or add open=listen to "
-          + "the link at one end.")
-    case .mailServer, nil:
-      self.init(.otherProgram, error.message)
-    }
+    self =
+      words.unexpectedPeer?.diagnosis(expecting: .gateway, on: link.address) ?? Diagnosis(.otherProgram, error.message)
   }
 
   private init(_ end: ProgramEnd, _ error: BywayError) {

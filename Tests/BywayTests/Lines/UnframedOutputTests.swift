@@ -1,3 +1,4 @@
+import BywayHTTP2Session
 import Testing
 
 @testable import Byway
@@ -39,5 +40,23 @@ import Testing
     ])
   func unexpectedPeer(_ heard: String, _ expected: UnexpectedPeer?) {
     #expect(UnexpectedPeer(heard.utf8) == expected)
+  }
+
+  @Test(
+    "the error of a connection and the diagnosis of its link have one sentence about an unexpected peer",
+    arguments: [
+      ("PRI * HTTP/2.0\r\n", .loopBack), ("HTTP/1.1 400 Bad", .webServer), ("\u{16}\u{3}\u{1}", .wrongScheme),
+      ("SSH-2.0-x", .wrongScheme), ("220 mx.test ESMTP Postfix", .otherProgram), ("login: ", .login),
+    ] as [(String, LinkFault)])
+  func oneSentence(_ heard: String, _ fault: LinkFault) throws {
+    let bytes = Array(heard.utf8)
+    let error = BywayError(HTTP2Failure(.notHTTP2(heard: bytes), .protocolError, "It is not HTTP/2."), from: .gateway)
+    let peer = try #require((error.evidence as? UnexpectedBytes)?.unexpectedPeer)
+    let address = try LinkAddress("tcp://127.0.0.1:1?tcp-port=2")
+    let diagnosis = peer.diagnosis(expecting: .gateway, on: address)
+    #expect(diagnosis.fault == fault)
+    #expect(error.message == "It is not HTTP/2. \(diagnosis.sentence)")
+    let mended = fault == .webServer ? Diagnosis.Repair.examine(link: "\(address.text)&http=1.1") : nil
+    #expect(diagnosis.repair == mended)
   }
 }

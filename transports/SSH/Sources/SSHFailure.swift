@@ -96,6 +96,9 @@ struct SSHFailure: Sendable {
       "\(server) did not finish the login in time: is it waiting for a key to be confirmed or a password to be typed?")
   }
 
+  /// The server gave no reason.
+  var refusedLogin: BywayError { unavailable("\(server) refused the login.") }
+
   // MARK: Channels
 
   func opening(_ destination: SSHDestination, _ error: SSHError) -> BywayError {
@@ -111,12 +114,13 @@ struct SSHFailure: Sendable {
         "\(server) cannot connect to \(path) there: does something listen on it, may \(user) open it, and does the "
           + "server allow it (AllowStreamLocalForwarding)?", error)
     case (.socket, .unknownType):
-      unavailable("\(server) cannot connect to Unix sockets: use ?tcp=HOST:PORT or ?command=….", error)
+      unavailable(Diagnosis.knowsNoSockets(server).sentence, error)
     case (.port(let host, let port), .connectFailed):
-      unavailable("\(server) cannot connect to \(host):\(port) from there: does something listen on it?", error)
-    case (.socket, .prohibited), (.port, .prohibited):
-      unavailable(
-        "\(server) does not allow connections from there to other places (AllowTcpForwarding, PermitOpen).", error)
+      unavailable(Diagnosis.cannotConnect(server, host, port).sentence, error)
+    case (.port(let host, let port), .prohibited), (.port(let host, let port), .unknownType):
+      unavailable(Diagnosis.forbids(server, host, port).sentence, error)
+    case (.socket, .prohibited):
+      unavailable("\(server) does not allow connections from there to sockets (AllowStreamLocalForwarding).", error)
     case (.command, .connectFailed), (.command, .shortage), (.command, .prohibited):
       unavailable(
         "\(server) does not open another session: its limit is reached (MaxSessions), or it allows none.", error)

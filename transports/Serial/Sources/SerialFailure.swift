@@ -48,7 +48,10 @@ extension SerialFailure {
     }
   }
 
-  var diagnosis: Diagnosis { Diagnosis(fault, message, repair: isAbsence ? .listPorts : nil) }
+  var diagnosis: Diagnosis {
+    if case .noPermission(let path, let group) = self { return group.diagnosis(of: path) }
+    return Diagnosis(fault, message, repair: isAbsence ? .listPorts : nil)
+  }
 
   func message(ports: [PortDescription]) -> String {
     switch self {
@@ -59,7 +62,7 @@ extension SerialFailure {
     case .ambiguous(let pattern, let matches):
       "More than one USB adapter matches \(pattern): choose one. \(Self.addresses(of: matches, among: ports))"
     case .noPermission(let path, let group):
-      "Permission denied on \(path). \(group.advice)"
+      group.diagnosis(of: path).sentence
     case .inUse(let path, let holder):
       "\(path) is in use by \(holder?.description ?? "another program"): \(Self.wayOut(of: holder)), or choose another port."
         + (holder == nil || holder?.name == "ModemManager" ? " \(Self.modemManager)" : "")
@@ -97,9 +100,12 @@ extension SerialFailure {
 struct DeviceGroup: Sendable, Hashable {
   /// The group's name; `nil` if the device grants no access to a group.
   let name: String?
+  /// Whether this user is a member. A change applies from the next login on.
+  private let includesUser: Bool
 
-  init(name: String?) {
+  init(name: String?, includesUser: Bool = false) {
     self.name = name
+    self.includesUser = includesUser
   }
 
   init(of path: String) {
@@ -111,12 +117,12 @@ struct DeviceGroup: Sendable, Hashable {
     var found: UnsafeMutablePointer<group>?
     var bytes = [CChar](repeating: 0, count: 4096)
     getgrgid_r(device.group, &entry, &bytes, bytes.count, &found)
-    self.init(name: found.map { String(cString: $0.pointee.gr_name) } ?? String(device.group))
+    let name = found.map { String(cString: $0.pointee.gr_name) } ?? String(device.group)
+    self.init(name: name, includesUser: Self.isMember(geteuid(), of: name))
   }
 
-  /// Whether the system's files list the user as a member. A change applies from the next login on.
-  func hasMember(_ user: uid_t) -> Bool {
-    guard let name else { return false }
+  /// Whether the system's files list the user as a member.
+  private static func isMember(_ user: uid_t, of name: String) -> Bool {
     var (account, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
     var (entry, foundEntry) = (group(), UnsafeMutablePointer<group>?.none)
     var (bytes, others) = ([CChar](repeating: 0, count: 4096), [CChar](repeating: 0, count: 65_536))
@@ -130,9 +136,20 @@ struct DeviceGroup: Sendable, Hashable {
     return false
   }
 
-  var advice: String {
+  /// Returns the diagnosis of a device that this user may not open, for errors and for the doctor.
+  func diagnosis(of path: String) -> Diagnosis {
+    let start = "Permission denied on \(path)"
     let join = "Run \"sudo usermod -aG \(name ?? "dialout") $USER\" and log in again."
-    return name == nil
-      ? "No group may open it: install the udev rule 70-byway-serial.rules, which gives it to dialout. \(join)" : join
+    guard let name else {
+      return Diagnosis(
+        .noPermission,
+        "\(start). No group may open it: install the udev rule 70-byway-serial.rules, which gives it to dialout. \(join)"
+      )
+    }
+    guard includesUser else { return Diagnosis(.noPermission, "\(start). \(join)") }
+    return Diagnosis(
+      .noPermission,
+      "\(start): this user has joined group \(name), and this login is older than that. Log in again, or begin a shell in the group.",
+      command: "newgrp \(name)")
   }
 }

@@ -53,6 +53,9 @@ import TransportTestSupport
     let nobody = SerialFailure.noPermission("/dev/ttyUSB0", group: DeviceGroup(name: nil))
     #expect(nobody.message(ports: []).contains("install the udev rule 70-byway-serial.rules"))
     #expect(nobody.message(ports: []).contains("usermod -aG dialout"))
+    let old = SerialFailure.noPermission("/dev/ttyUSB0", group: DeviceGroup(name: "dialout", includesUser: true))
+    #expect(old.message(ports: []).contains("this user has joined group dialout, and this login is older"))
+    #expect(old.diagnosis.command == "newgrp dialout" && old.diagnosis.sentence == old.message(ports: []))
   }
 
   @Test("if a port is in use, the error names the process, and explains ModemManager")

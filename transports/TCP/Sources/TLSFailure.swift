@@ -1,5 +1,4 @@
 import Byway
-import BywayLibC
 import BywayPrimitives
 import BywayTLS
 
@@ -25,24 +24,18 @@ struct TLSFailure: TLSWords {
   }
 
   private func diagnosis(_ evidence: TLSEvidence) -> Diagnosis {
-    switch evidence.reason {
+    let fault = TLSFault(evidence, of: peer, subject: subject, expecting: name)
+    return switch evidence.reason {
     case .wrongName:
-      wrongName(evidence.names)
+      wrongName(evidence.names, fault)
     case .expired:
-      Diagnosis(
-        .expired,
-        "The certificate of \(peer) has expired\(evidence.notValidAfter.map { " on \(Self.day($0))" } ?? ""), and this machine's "
-          + "clock says \(Self.today): renew it there, or set the clock.")
+      Diagnosis(.expired, fault.sentence())
     case .notYetValid:
-      Diagnosis(
-        .notYetValid,
-        "The certificate of \(peer) is not valid\(evidence.notValidBefore.map { " before \(Self.day($0))" } ?? " yet"), and this "
-          + "machine's clock says \(Self.today): set the clock.",
-        command: "sudo timedatectl set-ntp true")
+      Diagnosis(.notYetValid, fault.sentence(), command: "sudo timedatectl set-ntp true")
     case .unknownAuthority:
       unknownAuthority
     case .noCertificate:
-      Diagnosis(.handshakeFailed, "\(subject) sent no certificate: give it cert= and key= (curl: --cert and --key).")
+      Diagnosis(.handshakeFailed, fault.sentence("give it cert= and key= (curl: --cert and --key)."))
     case .certificateWanted:
       isDialing
         ? Diagnosis(.clientCertificateWanted, "\(subject) asks for a client certificate: add cert=FILE and key=FILE.")
@@ -50,54 +43,44 @@ struct TLSFailure: TLSWords {
     case .ownAuthorityUnknown:
       Diagnosis(
         .clientCertificateRefused,
-        "\(subject) does not trust the authority of our certificate: "
-          + (isDialing
+        fault.sentence(
+          isDialing
             ? "compare its ca= with our cert=."
-            : "give it that authority's certificate (ca= of a link, --cacert of curl), or use a certificate of an authority that it trusts.")
+            : "give it that authority's certificate (ca= of a link, --cacert of curl), or use a certificate of an authority that it trusts."
+        )
       )
     case .ownExpired:
-      Diagnosis(
-        .clientCertificateRefused,
-        "\(subject) says that our certificate has expired: renew it, or check both clocks.")
+      Diagnosis(.clientCertificateRefused, fault.sentence())
     case .ownRefused:
       Diagnosis(
         .clientCertificateRefused,
-        "\(subject) refused our certificate: "
-          + (isDialing
+        fault.sentence(
+          isDialing
             ? "compare its ca= and name= with our cert=."
             : "it may not trust its authority, or have connected to a name that the certificate does not have."))
     case .notTLS:
       Diagnosis(
         .notTLS,
         isDialing
-          ? "\(address.place) does not speak TLS: check the port, or use tcp: on both ends."
+          ? fault.sentence("check the port, or use tcp: on both ends.")
           : "A client of \(address.place) did not begin with TLS: it must use tls:// as well.")
     case .noCommonVersion:
-      Diagnosis(
-        .noCommonVersion,
-        "\(subject) speaks no version of TLS that this end does, which is 1.2 and newer: update it.")
+      Diagnosis(.noCommonVersion, fault.sentence())
     case .noCommonProtocol:
       Diagnosis(
         .noCommonProtocol,
         isDialing
           ? "\(address.place) does not speak \(isHTTP1 ? "HTTP/1.1" : "HTTP/2"), says its TLS (ALPN): "
             + "\(isHTTP1 ? "leave out http=1.1" : "if it is a web server, add ?http=1.1 to the link")."
-          : "A client of \(address.place) speaks none of the protocols that are offered (ALPN): it must speak HTTP.")
-    case .timedOut:
-      Diagnosis(
-        .handshakeFailed, "The TLS handshake with \(peer) did not end in time\(isDialing ? ": \(Self.question)" : ".")")
-    case .ended, .cut:
-      Diagnosis(
-        .handshakeFailed,
-        "\(subject) ended the connection during the TLS handshake\(isDialing ? ": \(Self.question)" : ".")")
+          : fault.sentence("it must speak HTTP."))
+    case .timedOut, .ended, .cut:
+      Diagnosis(.handshakeFailed, fault.sentence(isDialing ? "does a TLS server listen there?" : nil))
     case .other:
-      Diagnosis(.handshakeFailed, "The TLS handshake with \(peer) failed.")
+      Diagnosis(.handshakeFailed, fault.sentence())
     }
   }
 
-  private static let question = "does a TLS server listen there?"
-
-  private func wrongName(_ names: [String]) -> Diagnosis {
+  private func wrongName(_ names: [String], _ fault: TLSFault) -> Diagnosis {
     guard !names.isEmpty else {
       return Diagnosis(
         .wrongName,
@@ -106,8 +89,7 @@ struct TLSFailure: TLSWords {
     }
     return Diagnosis(
       .wrongName,
-      "The certificate of \(peer) is not\(name.map { " for \($0)" } ?? ""): say which name it contains with name=. It is for "
-        + "\(names.prefix(4).joined(separator: ", ")).",
+      fault.sentence("say which name it contains with name=. It is for \(names.prefix(4).joined(separator: ", "))."),
       repair: names.first { !$0.contains("*") }.map { .examine(link: address.adding("name", $0)) })
   }
 
@@ -122,11 +104,6 @@ struct TLSFailure: TLSWords {
   }
 
   private var isHTTP1: Bool { address[option: "http"] == "1.1" }
-
-  /// Only the day, so that a repeated failure has the same message.
-  private static var today: String { day(time(nil)) }
-
-  private static func day(_ seconds: Int) -> String { CalendarTime(secondsSinceEpoch: seconds).date }
 
   private var authorities: String {
     address[option: "ca"].map { "the authorities in ca=\($0)" } ?? "the system's authorities"

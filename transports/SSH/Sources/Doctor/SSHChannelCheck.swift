@@ -35,19 +35,11 @@ struct SSHChannelCheck: LinkCheck {
   ) -> Diagnosis {
     switch (refusal, destination) {
     case (.prohibited, .port(let place, let port)), (.unknownType, .port(let place, let port)):
-      Diagnosis(
-        .forwardingProhibited,
-        "The SSH server on \(host) does not forward to \(place):\(port): set AllowTcpForwarding yes in its sshd_config (and look at "
-          + "PermitOpen), and run \"sudo systemctl reload ssh\" there.")
+      .forbids("The SSH server on \(host)", place, port)
     case (.unknownType, .socket):
-      Diagnosis(
-        .forwardingProhibited,
-        "The SSH server on \(host) cannot connect to Unix sockets: use ?tcp=HOST:PORT or ?command=… in the link.")
+      .knowsNoSockets("The SSH server on \(host)")
     case (.connectFailed, .port(let place, let port)):
-      Diagnosis(
-        .nobodyListens,
-        "\(host) cannot connect to \(place):\(port) from there: "
-          + "\(Advice.startGateway(listeningOn: "tcp://127.0.0.1:\(port)")), or correct tcp= in the link.")
+      .cannotConnect(host, place, port)
     default: Diagnosis(.notConnected, error.message)
     }
   }

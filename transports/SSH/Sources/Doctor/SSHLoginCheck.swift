@@ -15,7 +15,7 @@ struct SSHLoginCheck: LinkCheck {
     if hop.stage >= .loggedIn {
       return .sound("\(user) is in\(hop.tried.last.map { " with \($0)" } ?? "").")
     }
-    let error = stop.error?.message ?? "\(hop.server) refused the login."
+    let error = (stop.error ?? SSHFailure(hop.settings).refusedLogin).message
     let diagnosis = hop.report.map { self.diagnosis($0, error) } ?? unfinished(error)
     // Without keys that stayed locked: the server has not seen a signature by them.
     let refused = hop.report?.tried ?? hop.tried

@@ -16,11 +16,7 @@ struct SSHStopCheck: LinkCheck {
     }
     switch error.evidence as? ChannelRefusal {
     case .prohibited:
-      return .wrong(
-        Diagnosis(
-          .forwardingProhibited,
-          "\(before.server) does not forward to \(hop.server): set AllowTcpForwarding yes in its sshd_config (and look at "
-            + "PermitOpen), and run \"sudo systemctl reload ssh\" there."))
+      return .wrong(.forbids(before.server, hop.settings.host, hop.settings.port))
     case .connectFailed:
       return .wrong(
         Diagnosis(

@@ -204,9 +204,8 @@ extension SSHConnection {
       guard case .loggingIn = self.phase else { return }
       self.session.disconnect()
       self.flush()
-      let nobody = self.failure.unavailable("\(self.failure.server) refused the login.")
       login.page?.note { $0.report = try? result.get().1 }
-      self.end((try? result.get().0) ?? nobody)
+      self.end((try? result.get().0) ?? self.failure.refusedLogin)
     }
   }
 
