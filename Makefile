@@ -89,7 +89,7 @@ release: dependencies
 	swift build $(RELEASE)
 	@echo "$$(swift build $(RELEASE) --show-bin-path)/byway"
 
-# byway-gateway, the small gateway: docs/small-boards.md. Fails above 11 MB, or if it contains Foundation.
+# byway-gateway, the small gateway: docs/small-boards.md. Fails above its limit of size, or if it contains Foundation.
 gateway: dependencies
 	swift build $(GATEWAY)
 	scripts/check-gateway .build/byway-gateway.map "$$(swift build $(RELEASE) --show-bin-path)/byway-gateway"
