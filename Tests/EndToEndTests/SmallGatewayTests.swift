@@ -131,10 +131,10 @@ extension EndToEnd {
         try await Program.run(BywayProcess.smallGateway(), arguments), code: 64, words: [words, "byway"])
     }
 
-    @Test("reports a socket that it cannot create with status 73") func noFolder() async throws {
+    @Test("reports a socket that it cannot create, and exits with 69") func noFolder() async throws {
       let result = try await Program.run(
         BywayProcess.smallGateway(), ["--link", "unix:/nowhere/x", "--origin", "80"])
-      EndToEnd.expect(result, code: 73, words: ["/nowhere"])
+      EndToEnd.expect(result, code: 69, words: ["/nowhere"])
     }
 
     @Test("prints its version and its help on standard output") func answers() async throws {

@@ -68,7 +68,7 @@ enum ProgramArguments: Sendable {
   private static func hint(for option: ProgramOption) -> String {
     switch option.valueName {
     case "level": choice(LogLevel.names)
-    case "format": choice(LogFormat.allCases.map(\.rawValue).joined(separator: ", "))
+    case "format": " Please provide one of 'text', 'json' or 'journal'."
     case let kind?: ValueHint.text(ofKind: kind)
     case nil: ""
     }
