@@ -81,6 +81,16 @@ extension EndToEnd {
       await small.stop()
     }
 
+    @Test("logs peers at its usual level, and not with --log-level error") func logLevel() async throws {
+      for (options, isLogged) in [([], true), (["--log-level", "error"], false)] {
+        let small = try await SmallGateway(options)
+        #expect(try await small.curl("http://device/").status == 200)
+        await small.stop()
+        await small.gateway.process.waitForOutput(within: .seconds(10))
+        #expect(small.gateway.process.errorText.contains("Accepted a peer") == isLogged)
+      }
+    }
+
     @Test("states its name, and applies the rules of the command") func rules() async throws {
       let small = try await SmallGateway(["--name", "printer", "--title", "Printer in the hall", "--forwarded"])
       #expect(try await small.curl("http://device/.well-known/byway").text.contains("Printer in the hall"))
@@ -142,6 +152,7 @@ extension EndToEnd {
       #expect(version.exitCode == 0 && version.text.hasPrefix("byway-gateway "))
       let help = try await Program.run(BywayProcess.smallGateway(), ["--link", "unix:/tmp/x", "--help"])
       #expect(help.exitCode == 0 && help.text.contains("--max-connections <count>") && help.text.contains("serial:"))
+      #expect(help.text.hasSuffix("  -h, --help\n      Show this help.\n"))
     }
 
     @Test("takes the options of the command, and uses their values") func values() async throws {
