@@ -23,11 +23,11 @@ public struct LineConfiguration: Sendable {
   ///   - baud: bits per second, 50 to 100,000,000.
   ///   - bitsPerCharacter: 7 to 12; 10 for 8N1.
   ///   - clockError: -0.5 to 0.5.
-  /// - transmitQueue: the bytes that the transmitter accepts before it returns EAGAIN.
-  /// - batch: the interval at which received bytes are delivered; up to a minute.
-  /// - receiveBuffer: the buffer of the reader in bytes.
-  /// - cuts: the scheduled times without a line.
-  /// - faults: the faults, in order from the transmitter to the reader.
+  ///   - transmitQueue: the bytes that the transmitter accepts before it returns EAGAIN.
+  ///   - batch: the interval at which received bytes are delivered; up to a minute.
+  ///   - receiveBuffer: the buffer of the reader in bytes.
+  ///   - cuts: the scheduled times without a line.
+  ///   - faults: the faults, in order from the transmitter to the reader.
   public init(
     baud: Int = 115_200,
     bitsPerCharacter: Int = 10,
