@@ -155,6 +155,12 @@ extension EndToEnd {
       #expect(help.text.hasSuffix("  -h, --help\n      Show this help.\n"))
     }
 
+    @Test("exits with 0 if its help has no reader") func unreadHelp() async throws {
+      let script = #""$1" --help | :; exit "${PIPESTATUS[0]}""#
+      let result = try await Program.run("/bin/bash", ["-c", script, "bash", BywayProcess.smallGateway()])
+      #expect(result.exitCode == 0)
+    }
+
     @Test("takes the options of the command, and uses their values") func values() async throws {
       let folder = try TemporaryFolder()
       let gateway = try ChildProcess(
