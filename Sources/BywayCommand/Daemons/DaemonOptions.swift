@@ -24,8 +24,7 @@ struct DaemonOptions: ParsableArguments {
   @OptionGroup var observation: ObservationOptions
 
   func validate() throws {
-    guard let memoryBudget, memoryBudget.bytes < MemoryLimit.least else { return }
-    throw ValidationError("--memory-budget is \(memoryBudget.bytes) bytes: allow at least 1M.")
+    if let mistake = MemoryLimit.mistake(in: memoryBudget?.bytes) { throw ValidationError(mistake) }
   }
 
   /// - Throws: ``CommandFailure`` or ``BywayError`` if an address is wrong.

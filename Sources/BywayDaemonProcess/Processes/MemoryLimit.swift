@@ -5,7 +5,13 @@ import BywayPrimitives
 /// The limit of the memory that a daemon holds on behalf of its peers.
 package enum MemoryLimit {
   /// The smallest limit that makes sense, in bytes: a few connections.
-  package static let least = 1 << 20
+  private static let least = 1 << 20
+
+  /// Returns the mistake in the value of `--memory-budget`, in bytes; `nil` if there is none, or no value.
+  package static func mistake(in budget: Int?) -> String? {
+    guard let budget, budget < least else { return nil }
+    return "--memory-budget is \(budget) bytes: allow at least 1M."
+  }
 
   /// Sets the budget of this process.
   /// - Parameter asked: The user's limit in bytes; `nil` for the usual one, or less if the system gives the process little memory.

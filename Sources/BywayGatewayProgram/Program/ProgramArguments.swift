@@ -47,9 +47,7 @@ enum ProgramArguments: Sendable {
         throw Self.failure("The value '\(value)' is invalid for '\(option.usage)'.\(Self.hint(for: option))")
       }
     }
-    if let budget = settings.memoryBudget, budget.bytes < MemoryLimit.least {
-      throw Self.failure("--memory-budget is \(budget.bytes) bytes: allow at least 1M.")
-    }
+    if let mistake = MemoryLimit.mistake(in: settings.memoryBudget?.bytes) { throw Self.failure(mistake) }
     self = .run(settings)
   }
 
@@ -68,7 +66,9 @@ enum ProgramArguments: Sendable {
   private static func hint(for option: ProgramOption) -> String {
     switch option.valueName {
     case "level": choice(LogLevel.names)
-    case "format": " Please provide one of 'text', 'json' or 'journal'."
+    case "format":
+      // The parser of the command lists up to three values in this way.
+      " Please provide one of \(LogFormat.allCases.dropLast().map { "'\($0)'" }.joined(separator: ", ")) or '\(LogFormat.journal)'."
     case let kind?: ValueHint.text(ofKind: kind)
     case nil: ""
     }
